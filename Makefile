@@ -1,0 +1,40 @@
+# The verbs of the repository. `make demo` and `make test` work on a fresh machine with Python 3.11 or newer.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+# Machines differ in cores; the suite is written for two.
+WORKERS ?= 2
+
+.PHONY: test check lint types house format lock clean
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+check: lint types house
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/pyright
+
+house: $(STAMP)
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock:
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --all-extras --group dev --group build -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,446 @@
+"""Files that users write: YAML or front matter read into plain data whose every value knows its line and column.
+
+The language is YAML 1.2 with the core schema, kept narrow on purpose: one document, string keys, no tags of one's own,
+no directives, no merge keys, no duplicate keys. `no` is text, `1:30` is text, `012` is text, a date is text.
+"""
+
+# ruamel.yaml ships no types for its nodes.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportAttributeAccessIssue=false
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from ukai.kit.finding import Finding, excerpt
+
+MAX_BYTES = 1 << 20
+"""Files above this are refused unread; the sample company's largest is 40 KiB."""
+MAX_FRONT_MATTER = 64 << 10
+MAX_DEPTH = 60
+MAX_NODES = 200_000
+"""Counted with aliases followed, so that a small file cannot grow into a large value."""
+
+_CORE = "tag:yaml.org,2002:"
+_INT = re.compile(r"[-+]?(?:0o[0-7]+|0x[0-9a-fA-F]+|[0-9]+)\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_GLUED_COMMENT = re.compile(r"[,\[\]{}]#")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """Plain data and where each part of it stands."""
+
+    name: str
+    """The file as shown to people, relative to the workspace."""
+    data: Any
+    """dict, list, str, int, float, bool or None."""
+    marks: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """JSON pointer of a value -> (line, column), from 1; a mapping's key has its own mark under `pointer + "\\0"`."""
+    body: str = ""
+    """The prose below the front matter."""
+    body_line: int = 1
+
+    def where(self, pointer: str = "") -> str:
+        """`file:line:column` of the value at `pointer`, or of its nearest parent that has a place."""
+        while pointer and pointer not in self.marks:
+            pointer = pointer.rpartition("/")[0]
+        line, column = self.marks.get(pointer, (1, 1))
+        return f"{self.name}:{line}:{column}"
+
+    def where_key(self, pointer: str) -> str:
+        """`file:line:column` of the key whose value stands at `pointer`."""
+        mark = self.marks.get(pointer + "\0")
+        return f"{self.name}:{mark[0]}:{mark[1]}" if mark else self.where(pointer)
+
+
+def read(raw: bytes, *, name: str) -> tuple[Document | None, list[Finding]]:
+    """A whole file of YAML (or JSON). No document comes back when there is an error finding."""
+    text, findings = decode(raw, name=name)
+    if text is None:
+        return None, findings
+    data, marks, more = _load(text, name=name, first_line=1)
+    findings += more
+    if any(f.severity == "error" for f in findings):
+        return None, findings
+    return Document(name=name, data=data, marks=marks), findings
+
+
+def read_front_matter(raw: bytes, *, name: str) -> tuple[Document | None, list[Finding]]:
+    """A file that opens with `---`, YAML, `---`, and goes on in prose. The YAML must be a mapping."""
+    text, findings = decode(raw, name=name)
+    if text is None:
+        return None, findings
+    lines = text.split("\n")
+    if lines[0].rstrip() != "---":
+        return None, [
+            *findings,
+            Finding(
+                code="front_matter_missing",
+                where=f"{name}:1:1",
+                message="the file does not open with front matter",
+                expected="a first line of ---",
+                received=excerpt(lines[0]),
+                hint="begin the file with a line of ---, the fields, and another line of ---",
+            ),
+        ]
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
+    if end is None:
+        return None, [
+            *findings,
+            Finding(
+                code="front_matter_open",
+                where=f"{name}:1:1",
+                message="the front matter is never closed",
+                expected="a second line of ---",
+                hint="add a line of --- between the fields and the prose",
+            ),
+        ]
+    head = "\n".join(lines[1:end]) + "\n"
+    if len(head.encode("utf-8", "surrogatepass")) > MAX_FRONT_MATTER:
+        return None, [
+            *findings,
+            Finding(
+                code="too_large",
+                where=f"{name}:1:1",
+                message="the front matter is too large",
+                expected=f"at most {MAX_FRONT_MATTER} bytes",
+                hint="move prose below the second ---",
+            ),
+        ]
+    data, marks, more = _load(head, name=name, first_line=2)
+    findings += more
+    if not any(f.severity == "error" for f in findings) and not isinstance(data, dict):
+        findings.append(
+            Finding(
+                code="mapping_expected",
+                where=f"{name}:2:1",
+                message="the front matter is not a mapping",
+                expected="lines of `field: value`",
+                received=excerpt(data),
+                hint="write one `field: value` a line",
+            )
+        )
+    if any(f.severity == "error" for f in findings):
+        return None, findings
+    body = "\n".join(lines[end + 1 :])
+    return Document(name=name, data=data, marks=marks, body=body, body_line=end + 2), findings
+
+
+def decode(raw: bytes, *, name: str) -> tuple[str | None, list[Finding]]:
+    """UTF-8 text with `\\n` line ends. A byte order mark is dropped with a note; other encodings are findings."""
+    if len(raw) > MAX_BYTES:
+        return None, [
+            Finding(
+                code="too_large",
+                where=f"{name}:1:1",
+                message="the file is too large to be read",
+                expected=f"at most {MAX_BYTES} bytes",
+                received=f"{len(raw)} bytes",
+                hint="split the file",
+            )
+        ]
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return None, [
+            Finding(
+                code="encoding",
+                where=f"{name}:1:1",
+                message="the file is UTF-16",
+                expected="UTF-8",
+                received="a UTF-16 byte order mark",
+                hint="save the file as UTF-8",
+            )
+        ]
+    findings: list[Finding] = []
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raw = raw[3:]
+        findings.append(
+            Finding(
+                code="byte_order_mark",
+                severity="note",
+                where=f"{name}:1:1",
+                message="a byte order mark was skipped",
+                hint="save the file as UTF-8 without a byte order mark",
+            )
+        )
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line, column = _place(raw[: error.start].decode("utf-8", "replace"))
+        return None, [
+            *findings,
+            Finding(
+                code="encoding",
+                where=f"{name}:{line}:{column}",
+                message="the file is not UTF-8",
+                expected="UTF-8",
+                received=f"byte 0x{raw[error.start]:02x}",
+                hint="save the file as UTF-8",
+            ),
+        ]
+    if "\0" in text:
+        line, column = _place(text[: text.index("\0")])
+        return None, [
+            *findings,
+            Finding(
+                code="encoding",
+                where=f"{name}:{line}:{column}",
+                message="the file holds a NUL character",
+                expected="text",
+                received="U+0000",
+                hint="remove the character",
+            ),
+        ]
+    return text.replace("\r\n", "\n").replace("\r", "\n"), findings
+
+
+def pointer(*parts: str | int) -> str:
+    """A JSON pointer (RFC 6901) of `parts`."""
+    return "".join("/" + str(p).replace("~", "~0").replace("/", "~1") for p in parts)
+
+
+def _place(before: str) -> tuple[int, int]:
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+
+
+def _load(text: str, *, name: str, first_line: int) -> tuple[Any, dict[str, tuple[int, int]], list[Finding]]:
+    """Data, marks, findings. All that ruamel can raise ends in one finding with its place."""
+    yaml = YAML(typ="safe", pure=True)
+    try:
+        nodes = list(yaml.compose_all(text))
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line, mark.column) if mark else (0, 0)
+        problem = " ".join(str(error.problem or error.context or "unreadable").split())
+        return (
+            None,
+            {},
+            [
+                Finding(
+                    code="yaml_syntax",
+                    where=f"{name}:{line + first_line}:{column + 1}",
+                    message=problem,
+                    expected="YAML 1.2",
+                    hint="check indentation, quotes and brackets near this place",
+                )
+            ],
+        )
+    except (YAMLError, ValueError, RecursionError, AttributeError, IndexError, TypeError, AssertionError) as error:
+        # The reader's own faults on hostile input are the author's to repair as well: the text is not YAML we read.
+        deep = isinstance(error, RecursionError)
+        return (
+            None,
+            {},
+            [
+                Finding(
+                    code="too_deep" if deep else "yaml_syntax",
+                    where=f"{name}:{first_line}:1",
+                    message="nested too deeply" if deep else "the text cannot be read as YAML",
+                    expected=f"at most {MAX_DEPTH} levels" if deep else "YAML 1.2",
+                    received="" if deep else excerpt(str(error)),
+                    hint="simplify the file",
+                )
+            ],
+        )
+    reader = _Reader(text=text, name=name, first_line=first_line)
+    if re.search(r"(?m)^%", text):
+        reader.refuse(
+            "yaml_directive", first_line, 1, "directives are not read", hint="remove the line that opens with %"
+        )
+    if len(nodes) > 1:
+        mark = nodes[1].start_mark
+        reader.refuse(
+            "several_documents",
+            mark.line + first_line,
+            mark.column + 1,
+            "the file holds several documents",
+            hint="keep one document a file",
+        )
+    data = None
+    if nodes and nodes[0] is not None:
+        try:
+            data = reader.value(nodes[0], "", 0)
+        except _Stop:
+            data = None
+    return data, reader.marks, reader.findings
+
+
+class _Stop(Exception):
+    """Enough was seen; the finding is written."""
+
+
+class _Reader:
+    """Nodes to plain data."""
+
+    def __init__(self, *, text: str, name: str, first_line: int) -> None:
+        self.text, self.name, self.first_line = text, name, first_line
+        self.marks: dict[str, tuple[int, int]] = {}
+        self.findings: list[Finding] = []
+        self.count = 0
+        self.open: set[int] = set()
+
+    def refuse(self, code: str, line: int, column: int, message: str, *, received: str = "", hint: str = "") -> None:
+        self.findings.append(
+            Finding(
+                code=code,
+                where=f"{self.name}:{line}:{column}",
+                message=message,
+                received=received,
+                hint=hint,
+            )
+        )
+
+    def at(self, node: Node) -> tuple[int, int]:
+        mark = node.start_mark
+        return (mark.line + self.first_line, mark.column + 1) if mark else (self.first_line, 1)
+
+    def value(self, node: Node, place: str, depth: int) -> Any:
+        self.count += 1
+        line, column = self.at(node)
+        if self.count > MAX_NODES:
+            self.refuse(
+                "too_large",
+                line,
+                column,
+                f"more than {MAX_NODES} values once aliases are followed",
+                hint="write fewer values, or aliases that do not multiply",
+            )
+            raise _Stop
+        if depth > MAX_DEPTH:
+            self.refuse("too_deep", line, column, f"nested more than {MAX_DEPTH} levels deep", hint="flatten the file")
+            raise _Stop
+        if id(node) in self.open:
+            self.refuse(
+                "yaml_cycle", line, column, "an alias points at a value that holds it", hint="write the value out"
+            )
+            raise _Stop
+        self.marks.setdefault(place, (line, column))
+        if isinstance(node, ScalarNode):
+            return self.scalar(node)
+        self.open.add(id(node))
+        try:
+            if isinstance(node, SequenceNode):
+                self.tag(node, "seq")
+                self.glued(node)
+                return [self.value(item, f"{place}/{i}", depth + 1) for i, item in enumerate(node.value)]
+            if isinstance(node, MappingNode):
+                self.tag(node, "map")
+                self.glued(node)
+                return self.mapping(node, place, depth)
+        finally:
+            self.open.discard(id(node))
+        self.refuse("yaml_syntax", line, column, "a value of unknown form")
+        return None
+
+    def mapping(self, node: MappingNode, place: str, depth: int) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line, column = self.at(key_node)
+            if isinstance(key_node, ScalarNode) and key_node.value == "<<" and key_node.style is None:
+                self.refuse("yaml_merge_key", line, column, "merge keys are not read", hint="write the fields out")
+                continue
+            if self.text_before(key_node) == "?":
+                # ruamel reads `{?a: 1}` as an explicit key `a`; the language reads the key `?a`.
+                self.refuse(
+                    "yaml_syntax", line, column, "a key opens with ?", hint="quote the key, or put a space after ?"
+                )
+                continue
+            key = self.scalar(key_node) if isinstance(key_node, ScalarNode) else None
+            if isinstance(key_node, ScalarNode) and not isinstance(key, str) and key_node.style is None:
+                key = str(key_node.value)  # `42: x` and `null: x` keep the spelling that was written
+            if not isinstance(key, str):
+                self.refuse("key_not_text", line, column, "a key is not text", hint="use a plain word as the key")
+                continue
+            child = place + pointer(key)
+            if key in result:
+                first = self.marks.get(child + "\0", (0, 0))
+                self.refuse(
+                    "duplicate_key",
+                    line,
+                    column,
+                    f"{key!r} stands here a second time",
+                    received=key,
+                    hint=f"remove one; the first is on line {first[0]}",
+                )
+                continue
+            self.marks[child + "\0"] = (line, column)
+            result[key] = self.value(value_node, child, depth + 1)
+        return result
+
+    def scalar(self, node: ScalarNode) -> Any:
+        text = str(node.value)
+        tag = str(node.tag or "")
+        line, column = self.at(node)
+        if node.style is None and text == "-":
+            self.refuse("yaml_syntax", line, column, "a lone dash is not a value", hint="quote it: '-'")
+            return text
+        plain = node.style is None
+        explicit = self.text_at(node).startswith("!")
+        if explicit and tag not in {_CORE + t for t in ("str", "int", "float", "bool", "null")} and tag != "!":
+            self.refuse("yaml_tag", line, column, f"the tag {tag!r} is not read", hint="remove the tag")
+            return text
+        if tag == _CORE + "str" or tag == "!" or not (plain or explicit):
+            return text
+        return _core(text)
+
+    def text_at(self, node: Node) -> str:
+        mark = node.start_mark
+        return self.text[mark.index : mark.index + 1] if mark else ""
+
+    def text_before(self, node: Node) -> str:
+        mark = node.start_mark
+        return self.text[mark.index - 1 : mark.index] if mark and mark.index else ""
+
+    def tag(self, node: Node, kind: str) -> None:
+        if str(node.tag or "") not in (_CORE + kind, "!", ""):
+            line, column = self.at(node)
+            self.refuse("yaml_tag", line, column, f"the tag {node.tag!s} is not read", hint="remove the tag")
+
+    def glued(self, node: Node) -> None:
+        """ruamel takes `[a]#x` and `[a,#x` for comments; the language does not."""
+        if not getattr(node, "flow_style", False):
+            return
+        ends: list[int] = []
+        children: list[Node] = [n for pair in node.value for n in (pair if isinstance(pair, tuple) else (pair,))]
+        for child in children:
+            ends.append(child.end_mark.index if child.end_mark else 0)
+        if node.end_mark:
+            ends.append(node.end_mark.index - 1)
+        for end in ends:
+            gap = self.text[end : end + 2]
+            if _GLUED_COMMENT.match(gap):
+                line, column = _place(self.text[: end + 1])
+                self.refuse(
+                    "yaml_syntax",
+                    line + self.first_line - 1,
+                    column,
+                    "a comment needs a space before its #",
+                    hint="put a space before #",
+                )
+
+
+def _core(text: str) -> Any:
+    """The YAML 1.2 core schema, without its infinities and NaN, which no format of ours knows."""
+    if text in ("", "~", "null", "Null", "NULL"):
+        return None
+    if text in ("true", "True", "TRUE"):
+        return True
+    if text in ("false", "False", "FALSE"):
+        return False
+    if _INT.match(text) and len(text) <= 40:
+        digits = text.lstrip("+-")
+        if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
+            return text  # 012 is 10 to some readers and 12 to others: it stays text
+        sign = -1 if text[0] == "-" else 1
+        base = 8 if digits.startswith("0o") else 16 if digits.startswith("0x") else 10
+        return sign * int(digits[2:] if base != 10 else digits, base)
+    if _FLOAT.match(text) and len(text) <= 40:
+        number = float(text)
+        return number if number not in (float("inf"), float("-inf")) else text
+    return text

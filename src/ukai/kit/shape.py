@@ -1,0 +1,228 @@
+"""A document held against a frozen dataclass: the value, or every way in which the document differs from it.
+
+The dataclass is the room's own value (`graph.Domain`, `access.Policy`); pydantic does the checking, this module turns
+its errors into findings with line, column and suggestion. Nothing is coerced: `"3"` is no integer, `1` is no text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from ukai.kit import document, suggest
+from ukai.kit.finding import Finding, excerpt
+
+T = TypeVar("T")
+
+STRICT = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+"""Set `__pydantic_config__ = shape.STRICT` on dataclasses that `parse` reads, nested ones included."""
+
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "dataclass_type": "a mapping",
+    "dataclass_exact_type": "a mapping",
+    "none_required": "nothing",
+    "mapping_type": "a mapping",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
+    "int_from_float": "a whole number",
+    "model_type": "a mapping",
+}
+
+
+def parse(doc: document.Document, model: type[T], *, at: str = "") -> tuple[T | None, list[Finding]]:
+    """The part of `doc` at the JSON pointer `at` as a `model`; with error findings, None comes back.
+
+    Lists are read into tuples where the model says so. Findings: `unknown_key`, `missing_key`, `wrong_type`,
+    `not_allowed` (a value outside a closed list), `invalid_value` (anything else the model refuses).
+    """
+    data = _at(doc.data, at)
+    try:
+        # Through JSON, because strict pydantic takes a list for a tuple and a mapping for a dataclass only there.
+        return _adapter(model).validate_json(json.dumps(data)), []
+    except ValidationError as error:
+        return None, _findings(doc, model, at, error)
+
+
+@lru_cache(maxsize=256)
+def _adapter(model: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(model)
+
+
+def _findings(doc: document.Document, model: type, at: str, error: ValidationError) -> list[Finding]:
+    found: list[Finding] = []
+    rows = error.errors(include_url=False)
+    misspelt: set[tuple[str, str]] = set()
+    for row in rows:
+        if row["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+            place = _place(doc.data, at, row["loc"])
+            key, parent = str(row["loc"][-1]), place.rpartition("/")[0]
+            known = _keys(model, row["loc"][:-1])
+            guess = suggest.suggest(key, known)
+            if guess:
+                misspelt.add((parent, guess.name))
+            found.append(
+                Finding(
+                    code="unknown_key",
+                    where=doc.where_key(place),
+                    message=f"no field is named {key!r}",
+                    expected=", ".join(sorted(known)),
+                    received=key,
+                    hint=suggest.hint_for(key, known),
+                )
+            )
+    for row in rows:
+        kind, loc = row["type"], row["loc"]
+        if kind in ("unexpected_keyword_argument", "extra_forbidden"):
+            continue
+        place = _place(doc.data, at, loc)
+        if kind in ("missing", "missing_argument", "missing_keyword_only_argument"):
+            key = str(loc[-1])
+            if (place, key) in misspelt:
+                continue  # the misspelt key's own finding already says so
+            found.append(
+                Finding(
+                    code="missing_key",
+                    where=doc.where(place),
+                    message=f"the field {key!r} is missing",
+                    expected=key,
+                    hint=f"add `{key}:`",
+                )
+            )
+            continue
+        received = excerpt(row["input"])
+        if kind in ("literal_error", "enum"):
+            expected = str(row.get("ctx", {}).get("expected", ""))
+            names = [e.strip().strip("'") for e in expected.replace(" or ", ", ").split(",")]
+            text = row["input"] if isinstance(row["input"], str) else received
+            found.append(
+                Finding(
+                    code="not_allowed",
+                    where=doc.where(place),
+                    message=f"{received} is not a value of {_name(loc)}",
+                    expected=" | ".join(names),
+                    received=received,
+                    hint=suggest.hint_for(text, names),
+                )
+            )
+        elif kind in _EXPECTED:
+            found.append(
+                Finding(
+                    code="wrong_type",
+                    where=doc.where(place),
+                    message=f"{_name(loc)} has the wrong type",
+                    expected=_EXPECTED[kind],
+                    received=received,
+                    hint=f"write {_EXPECTED[kind]}",
+                )
+            )
+        else:
+            message = row["msg"].removeprefix("Value error, ")
+            found.append(
+                Finding(
+                    code="invalid_value",
+                    where=doc.where(place),
+                    message=f"{_name(loc)}: {message}",
+                    received=received,
+                    expected=message,
+                    hint="correct the value",
+                )
+            )
+    return sorted({(f.code, f.where, f.message): f for f in found}.values(), key=_place_of)
+
+
+def _place_of(finding: Finding) -> tuple[int, int]:
+    _, line, column = finding.where.rsplit(":", 2)
+    return int(line), int(column)
+
+
+def _name(loc: tuple[int | str, ...]) -> str:
+    words = [str(p) for p in loc if isinstance(p, str) and not p.endswith("]") and p.isidentifier()]
+    return words[-1] if words else "the value"
+
+
+def _at(data: Any, at: str) -> Any:
+    for step in at.split("/")[1:]:
+        part = step.replace("~1", "/").replace("~0", "~")
+        data = cast("list[Any]", data)[int(part)] if isinstance(data, list) else data[part]
+    return data
+
+
+def _place(data: Any, at: str, loc: tuple[int | str, ...]) -> str:
+    """The pointer that `loc` names, with pydantic's own segments (union members, `[key]`) left out."""
+    place, value = at, _at(data, at)
+    for part in loc:
+        if isinstance(value, dict) and part in value:
+            value = cast("dict[Any, Any]", value)[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(cast("list[Any]", value)):
+            value = cast("list[Any]", value)[part]
+        else:
+            continue
+        place += document.pointer(part)
+    return place
+
+
+def _keys(model: Any, loc: tuple[int | str, ...]) -> set[str]:
+    """The keys that the dataclass at `loc` knows."""
+    here: list[Any] = [model]
+    for part in loc:
+        step = [n for m in here for n in _step(m, part)]
+        here = step or here  # a segment of pydantic's own (a union member) does not move us
+    return {name for m in here for d in _dataclasses(m) for name, _ in _fields(d)}
+
+
+def _step(model: Any, part: int | str) -> Iterator[Any]:
+    for option in _options(model):
+        if dataclasses.is_dataclass(option):
+            yield from (kind for name, kind in _fields(option) if name == part)
+        else:
+            args = typing.get_args(option)
+            origin = typing.get_origin(option)
+            if origin in (tuple, list, frozenset, set) and isinstance(part, int) and args:
+                yield args[0]
+            elif isinstance(origin, type) and issubclass(origin, Mapping) and len(args) == 2:
+                yield args[1]
+
+
+def _dataclasses(model: Any) -> Iterator[Any]:
+    yield from (o for o in _options(model) if dataclasses.is_dataclass(o))
+
+
+def _options(model: Any) -> Iterator[Any]:
+    origin = typing.get_origin(model)
+    if origin is typing.Annotated:
+        yield from _options(typing.get_args(model)[0])
+    elif origin in (typing.Union, types.UnionType):
+        for arg in typing.get_args(model):
+            yield from _options(arg)
+    else:
+        yield model
+
+
+@lru_cache(maxsize=256)
+def _fields(model: Any) -> tuple[tuple[str, Any], ...]:
+    hints = typing.get_type_hints(model, include_extras=True)
+    rows: list[tuple[str, Any]] = []
+    for f in dataclasses.fields(model):
+        if not f.init:
+            continue
+        kind = hints[f.name]
+        alias = f.name
+        if typing.get_origin(kind) is typing.Annotated:
+            alias = next((m.alias for m in typing.get_args(kind)[1:] if isinstance(m, FieldInfo) and m.alias), alias)
+        rows.append((alias, kind))
+    return tuple(rows)

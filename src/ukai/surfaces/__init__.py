@@ -1,0 +1,1 @@
+"""Where people and programs come in: parse, call one verb of `app`, render. Surfaces never meet each other."""

@@ -1,0 +1,55 @@
+"""The command line. `VERBS` is all there is; a verb's module is imported only when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from ukai.surfaces.cli import output
+
+VERBS: dict[str, tuple[str, str]] = {}
+"""Verb -> (module that holds its `app`, one line of help). A new verb is one file here and one line in this table."""
+
+
+class _LazyGroup(TyperGroup):
+    """Knows every verb by name and line of help, and loads one when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in VERBS:
+            return None
+        module, summary = VERBS[cmd_name]
+        loaded: Any = import_module(f"ukai.surfaces.cli.{module}")
+        command: Any = typer.main.get_command(loaded.app)
+        command.name = cmd_name
+        command.short_help = summary
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in VERBS.items()])
+
+
+app = typer.Typer(
+    cls=_LazyGroup,
+    help="Ukai: agents read through the composer, write through the gate, and are weighed by code.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:  # pyright: ignore[reportUnusedFunction]
+    pass  # Typer needs a callback to treat the verbs as subcommands; the help text stands above.
+
+
+def main() -> None:
+    """The entry point: exit 0 fine, 1 an error finding or a rejection, 2 wrong usage, 3 an internal fault."""
+    raise SystemExit(output.guarded(app))

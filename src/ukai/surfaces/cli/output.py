@@ -1,0 +1,73 @@
+"""What every verb shares: the common options, one JSON document or plain text, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ukai.kit import errors
+from ukai.kit.finding import Finding
+
+FINE, REFUSED, USAGE, INTERNAL = 0, 1, 2, 3
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Workspace = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace's folder.", show_default=False)]
+As = Annotated[str | None, typer.Option("--as", help="Act as this principal.", show_default=False)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+HERE = Path()
+
+
+def emit(value: Any, *, as_json: bool, text: str) -> None:
+    """`value` as one JSON document, or `text` for people."""
+    if as_json:
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+    elif text:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def progress(message: str, *, quiet: bool = False) -> None:
+    """A line on stderr, when a person looks on."""
+    if not quiet and sys.stderr.isatty():
+        sys.stderr.write(message + "\n")
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """One finding a paragraph, errors first in the order given."""
+    return "\n".join(str(f) for f in findings)
+
+
+def refused(findings: Sequence[Finding], *, as_json: bool) -> typer.Exit:
+    """Print the findings and end with 1: `raise refused(...)`."""
+    emit({"findings": [f.as_json() for f in findings]}, as_json=as_json, text=findings_text(findings))
+    return typer.Exit(REFUSED)
+
+
+def guarded(run: Callable[[], Any]) -> int:
+    """Run a command line and turn what it raises into an exit code and one readable line."""
+    try:
+        run()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else FINE if stop.code is None else REFUSED
+    except errors.UkaiError as failure:
+        sys.stderr.write(f"error: {failure}\n")
+        return REFUSED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
+    except Exception as fault:
+        if os.environ.get("UKAI_DEBUG"):
+            traceback.print_exc()
+        sys.stderr.write(f"internal error: {type(fault).__name__}: {fault}\nSet UKAI_DEBUG=1 to see where.\n")
+        return INTERNAL
+    return FINE
