@@ -10,7 +10,9 @@ from typer.core import TyperGroup
 
 from ukai.surfaces.cli import output
 
-VERBS: dict[str, tuple[str, str]] = {}
+VERBS: dict[str, tuple[str, str]] = {
+    "bench": ("bench", "Measure: ukai bench NAME."),
+}
 """Verb -> (module that holds its `app`, one line of help). A new verb is one file here and one line in this table."""
 
 

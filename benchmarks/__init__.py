@@ -1,0 +1,1 @@
+"""Measurements: `ukai bench NAME` runs one file of this folder."""
