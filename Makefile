@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 # Machines differ in cores; the suite is written for two.
 WORKERS ?= 2
 
-.PHONY: test check lint types house format lock clean
+.PHONY: test check lint types house picture format lock clean
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,9 @@ types: $(STAMP)
 
 house: $(STAMP)
 	$(BIN)/lint-imports
+
+picture: $(STAMP)
+	$(BIN)/python -m tests.house.picture
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
