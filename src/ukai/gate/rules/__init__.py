@@ -1,0 +1,1 @@
+"""The checks of layer 1, one idea a file."""

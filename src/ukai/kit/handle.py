@@ -1,0 +1,56 @@
+"""Names of records as people and models see them: `Type#key`, with an optional part, `Call#harbor-12/turn/31`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+_ENCODE = re.compile(r"[%:/#\x00-\x20\x7f]")
+_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Handle:
+    """One record, or one part of it. `str()` gives the written form; `parse` reads it back."""
+
+    type: str
+    key: str
+    """The natural key as it is written and stored: values percent-encoded one by one and joined by `:`."""
+    part: tuple[str, ...] = ()
+    """What inside the record is meant: `("turn", "31")`, or a field."""
+
+    def __str__(self) -> str:
+        return "/".join((f"{self.type}#{self.key}", *map(encoded, self.part)))
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The key's values as text, decoded, in the order in which the type declares its key."""
+        return tuple(unquote(p) for p in self.key.split(":"))
+
+    @property
+    def whole(self) -> Handle:
+        """The record without the part."""
+        return Handle(type=self.type, key=self.key) if self.part else self
+
+
+def parse(text: str) -> Handle | None:
+    """The handle that `text` writes, or None when it writes none (`Type#key`, `Type#key/part/..`)."""
+    head, mark, rest = text.partition("#")
+    if not mark or not rest or not _TYPE.match(head):
+        return None
+    key, *part = rest.split("/")
+    if not key or any(c.isspace() for c in key) or not all(part):
+        return None
+    return Handle(type=head, key=key, part=tuple(map(unquote, part)))
+
+
+def key_of(values: Iterable[object]) -> str:
+    """The written key of a record whose key fields hold `values` (texts or whole numbers), in their declared order."""
+    return ":".join(encoded(str(v)) for v in values)
+
+
+def encoded(value: str) -> str:
+    """`value` with the characters that separate parts of a handle (and white space) percent-encoded as UTF-8."""
+    return _ENCODE.sub(lambda m: f"%{ord(m.group()):02X}", value)
