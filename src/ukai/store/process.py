@@ -1,0 +1,70 @@
+"""Is that process alive, and is it the server of this data folder?
+
+A pid alone proves nothing: it may belong to a zombie (where the container's first process never reaps) or to somebody
+else who got the number after a reboot.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+_PROC = Path("/proc")
+
+
+def is_alive(pid: int) -> bool:
+    """It exists and is no zombie."""
+    state = _state(pid)
+    return state is not None and state not in ("Z", "X")
+
+
+def serves(pid: int, data_dir: Path) -> bool:
+    """The process `pid` is alive and is a PostgreSQL that works in `data_dir`."""
+    if not is_alive(pid):
+        return False
+    if not _has_proc():
+        return "postgres" in _ps(pid, "command=")
+    return _works_in(pid, data_dir)
+
+
+def left_behind(data_dir: Path) -> list[int]:
+    """Processes of PostgreSQL that still work in `data_dir`: after a kill its children need a moment to notice."""
+    if not _has_proc():
+        return []
+    return [pid for pid in _pids() if is_alive(pid) and _works_in(pid, data_dir)]
+
+
+def _works_in(pid: int, data_dir: Path) -> bool:
+    try:
+        # PostgreSQL makes its data folder its working folder and never leaves it; its name tells it from a shell there.
+        here = (_PROC / str(pid) / "cwd").readlink() == data_dir
+        return here and "postgres" in (_PROC / str(pid) / "comm").read_text()
+    except OSError:
+        return False
+
+
+def _has_proc() -> bool:
+    return (_PROC / str(os.getpid()) / "stat").exists()
+
+
+def _pids() -> Iterator[int]:
+    return (int(p.name) for p in _PROC.iterdir() if p.name.isdigit())
+
+
+def _state(pid: int) -> str | None:
+    if not _has_proc():
+        return _ps(pid, "stat=")[:1] or None
+    try:
+        # The name in the second field may hold spaces and brackets; the state follows the last bracket.
+        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return None
+
+
+def _ps(pid: int, field: str) -> str:
+    done = subprocess.run(  # noqa: S603
+        ["/bin/ps", "-o", field, "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
