@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
 
 from ukai.kit.finding import Finding, excerpt
 
@@ -24,8 +26,12 @@ MAX_BYTES = 1 << 20
 """Files above this are refused unread; the sample company's largest is 40 KiB."""
 MAX_FRONT_MATTER = 64 << 10
 MAX_DEPTH = 60
-MAX_NODES = 200_000
-"""Counted with aliases followed, so that a small file cannot grow into a large value."""
+MAX_NODES = 100_000
+"""Counted while the text is read, which keeps the worst file to seconds, and again with aliases followed, so that a
+small file cannot grow into a large value.
+"""
+MAX_FINDINGS = 100
+"""Of one file; what follows is not told one by one."""
 
 _CORE = "tag:yaml.org,2002:"
 _INT = re.compile(r"[-+]?(?:0o[0-7]+|0x[0-9a-fA-F]+|[0-9]+)\Z")
@@ -212,8 +218,12 @@ def _place(before: str) -> tuple[int, int]:
 def _load(text: str, *, name: str, first_line: int) -> tuple[Any, dict[str, tuple[int, int]], list[Finding]]:
     """Data, marks, findings. All that ruamel can raise ends in one finding with its place."""
     yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = _Bounded
     try:
         nodes = list(yaml.compose_all(text))
+    except _Excess as excess:
+        where = f"{name}:{excess.line + first_line}:{excess.column + 1}"
+        return None, {}, [replace(excess.finding, where=where)]
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line, mark.column) if mark else (0, 0)
@@ -231,19 +241,34 @@ def _load(text: str, *, name: str, first_line: int) -> tuple[Any, dict[str, tupl
                 )
             ],
         )
-    except (YAMLError, ValueError, RecursionError, AttributeError, IndexError, TypeError, AssertionError) as error:
-        # The reader's own faults on hostile input are the author's to repair as well: the text is not YAML we read.
-        deep = isinstance(error, RecursionError)
+    except ReaderError as error:
+        line, column = _place(text[: error.position])
         return (
             None,
             {},
             [
                 Finding(
-                    code="too_deep" if deep else "yaml_syntax",
+                    code="encoding",
+                    where=f"{name}:{line + first_line - 1}:{column}",
+                    message="a control character stands in the text",
+                    expected="printable characters",
+                    received=f"U+{ord(text[error.position]):04X}",
+                    hint="remove the character, or write it as an escape in double quotes",
+                )
+            ],
+        )
+    except (YAMLError, ValueError, AttributeError, IndexError, TypeError, AssertionError) as error:
+        # The reader's own faults on hostile input are the author's to repair as well: the text is not YAML we read.
+        return (
+            None,
+            {},
+            [
+                Finding(
+                    code="yaml_syntax",
                     where=f"{name}:{first_line}:1",
-                    message="nested too deeply" if deep else "the text cannot be read as YAML",
-                    expected=f"at most {MAX_DEPTH} levels" if deep else "YAML 1.2",
-                    received="" if deep else excerpt(str(error)),
+                    message="the text cannot be read as YAML",
+                    expected="YAML 1.2",
+                    received=excerpt(str(error)),
                     hint="simplify the file",
                 )
             ],
@@ -275,6 +300,49 @@ class _Stop(Exception):
     """Enough was seen; the finding is written."""
 
 
+class _Excess(Exception):
+    """The text holds more than is read; `finding` has no place yet."""
+
+    def __init__(self, finding: Finding, line: int, column: int) -> None:
+        super().__init__(finding.message)
+        self.finding, self.line, self.column = finding, line, column
+
+
+_TOO_DEEP = Finding(
+    code="too_deep",
+    where="",
+    message="nested too deeply",
+    expected=f"at most {MAX_DEPTH} levels",
+    hint="flatten the file",
+)
+_TOO_MANY = Finding(
+    code="too_large",
+    where="",
+    message=f"more than {MAX_NODES} values, aliases followed",
+    expected=f"at most {MAX_NODES} values",
+    hint="split the file, and write no aliases that multiply",
+)
+
+
+class _Bounded(Composer):
+    """ruamel's composer, which stops early: counting afterwards would come seconds too late on a hostile file."""
+
+    def __init__(self, loader: Any = None) -> None:
+        super().__init__(loader=loader)
+        self.warn_double_anchors = False  # an anchor may be used again; the language says so
+        self.count = self.level = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.count += 1
+        self.level += 1
+        if self.count > MAX_NODES or self.level > MAX_DEPTH + 1:
+            mark = self.parser.peek_event().start_mark
+            raise _Excess(_TOO_MANY if self.count > MAX_NODES else _TOO_DEEP, mark.line, mark.column)
+        node = super().compose_node(parent, index)
+        self.level -= 1
+        return node
+
+
 class _Reader:
     """Nodes to plain data."""
 
@@ -284,17 +352,26 @@ class _Reader:
         self.findings: list[Finding] = []
         self.count = 0
         self.open: set[int] = set()
+        self.blocks = 0
+        """How many block collections are open around the value."""
 
     def refuse(self, code: str, line: int, column: int, message: str, *, received: str = "", hint: str = "") -> None:
-        self.findings.append(
+        self.add(
             Finding(
                 code=code,
-                where=f"{self.name}:{line}:{column}",
+                where="",
                 message=message,
                 received=received,
                 hint=hint,
-            )
+            ),
+            line,
+            column,
         )
+
+    def add(self, finding: Finding, line: int, column: int) -> None:
+        self.findings.append(replace(finding, where=f"{self.name}:{line}:{column}"))
+        if len(self.findings) >= MAX_FINDINGS:
+            raise _Stop
 
     def at(self, node: Node) -> tuple[int, int]:
         mark = node.start_mark
@@ -304,16 +381,10 @@ class _Reader:
         self.count += 1
         line, column = self.at(node)
         if self.count > MAX_NODES:
-            self.refuse(
-                "too_large",
-                line,
-                column,
-                f"more than {MAX_NODES} values once aliases are followed",
-                hint="write fewer values, or aliases that do not multiply",
-            )
+            self.add(_TOO_MANY, line, column)
             raise _Stop
         if depth > MAX_DEPTH:
-            self.refuse("too_deep", line, column, f"nested more than {MAX_DEPTH} levels deep", hint="flatten the file")
+            self.add(_TOO_DEEP, line, column)
             raise _Stop
         if id(node) in self.open:
             self.refuse(
@@ -324,17 +395,19 @@ class _Reader:
         if isinstance(node, ScalarNode):
             return self.scalar(node)
         self.open.add(id(node))
+        self.blocks += not getattr(node, "flow_style", False)
         try:
             if isinstance(node, SequenceNode):
                 self.tag(node, "seq")
-                self.glued(node)
+                self.gaps(node)
                 return [self.value(item, f"{place}/{i}", depth + 1) for i, item in enumerate(node.value)]
             if isinstance(node, MappingNode):
                 self.tag(node, "map")
-                self.glued(node)
+                self.gaps(node)
                 return self.mapping(node, place, depth)
         finally:
             self.open.discard(id(node))
+            self.blocks -= not getattr(node, "flow_style", False)
         self.refuse("yaml_syntax", line, column, "a value of unknown form")
         return None
 
@@ -351,7 +424,7 @@ class _Reader:
                     "yaml_syntax", line, column, "a key opens with ?", hint="quote the key, or put a space after ?"
                 )
                 continue
-            key = self.scalar(key_node) if isinstance(key_node, ScalarNode) else None
+            key: Any = self.scalar(key_node) if isinstance(key_node, ScalarNode) else None
             if isinstance(key_node, ScalarNode) and not isinstance(key, str) and key_node.style is None:
                 key = str(key_node.value)  # `42: x` and `null: x` keep the spelling that was written
             if not isinstance(key, str):
@@ -374,7 +447,7 @@ class _Reader:
         return result
 
     def scalar(self, node: ScalarNode) -> Any:
-        text = str(node.value)
+        text = self.characters(node)
         tag = str(node.tag or "")
         line, column = self.at(node)
         if node.style is None and text == "-":
@@ -389,6 +462,22 @@ class _Reader:
             return text
         return _core(text)
 
+    def characters(self, node: ScalarNode) -> str:
+        """The scalar's text. JSON writes what lies beyond U+FFFF as two escapes; half of such a pair is no text."""
+        text = str(node.value)
+        if text.isascii() and "\0" not in text:
+            return text
+        try:
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError:
+            self.refuse(
+                "encoding", *self.at(node), "half of a surrogate pair is no character", hint="remove the escape"
+            )
+            return ""
+        if "\0" in text:
+            self.refuse("encoding", *self.at(node), "the text holds U+0000", hint="remove the escape")
+        return text
+
     def text_at(self, node: Node) -> str:
         mark = node.start_mark
         return self.text[mark.index : mark.index + 1] if mark else ""
@@ -402,27 +491,23 @@ class _Reader:
             line, column = self.at(node)
             self.refuse("yaml_tag", line, column, f"the tag {node.tag!s} is not read", hint="remove the tag")
 
-    def glued(self, node: Node) -> None:
-        """ruamel takes `[a]#x` and `[a,#x` for comments; the language does not."""
-        if not getattr(node, "flow_style", False):
+    def gaps(self, node: Node) -> None:
+        """What ruamel lets pass between the parts of `[..]` and `{..}` and the language does not."""
+        if not getattr(node, "flow_style", False) or node.end_mark is None:
             return
-        ends: list[int] = []
-        children: list[Node] = [n for pair in node.value for n in (pair if isinstance(pair, tuple) else (pair,))]
-        for child in children:
-            ends.append(child.end_mark.index if child.end_mark else 0)
-        if node.end_mark:
-            ends.append(node.end_mark.index - 1)
-        for end in ends:
-            gap = self.text[end : end + 2]
-            if _GLUED_COMMENT.match(gap):
-                line, column = _place(self.text[: end + 1])
-                self.refuse(
-                    "yaml_syntax",
-                    line + self.first_line - 1,
-                    column,
-                    "a comment needs a space before its #",
-                    hint="put a space before #",
-                )
+        parts: list[Node] = [n for pair in node.value for n in (pair if isinstance(pair, tuple) else (pair,))]
+        starts = [*(p.start_mark.index for p in parts), node.end_mark.index - 1]
+        ends = [node.start_mark.index + 1, *(p.end_mark.index for p in parts)]
+        for start, end in zip(starts, ends, strict=True):
+            if _GLUED_COMMENT.match(self.text[end : end + 2]):
+                self.refuse_at(end + 1, "a comment needs a space before its #", hint="put a space before #")
+            tab = self.text.find("\n\t", end, start) if self.blocks else -1
+            if tab >= 0:
+                self.refuse_at(tab + 1, "a tab stands where indentation is needed", hint="indent with spaces")
+
+    def refuse_at(self, index: int, message: str, *, hint: str) -> None:
+        line, column = _place(self.text[:index])
+        self.refuse("yaml_syntax", line + self.first_line - 1, column, message, hint=hint)
 
 
 def _core(text: str) -> Any:

@@ -1,0 +1,33 @@
+"""Every code that a `Finding` may carry, in one line each. The page is `docs/reference/findings.md`.
+
+A room that returns a finding with a new code says here what it means; a test holds the table, the code and the page
+together. The gate's rejections have a table of their own, `ukai.gate.codes`.
+"""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {
+    # kit.document: reading a file at all
+    "too_large": "The file, its front matter or the number of its values is beyond what is read.",
+    "too_deep": "Values are nested deeper than is read.",
+    "encoding": "The file is not plain UTF-8 text.",
+    "byte_order_mark": "A byte order mark was skipped.",
+    "front_matter_missing": "The file does not open with a line of `---`.",
+    "front_matter_open": "The front matter is never closed by a second line of `---`.",
+    "mapping_expected": "The front matter, or the file, is not a mapping of fields.",
+    "yaml_syntax": "The text is not YAML 1.2.",
+    "yaml_directive": "A line opens with `%`; directives are not read.",
+    "yaml_tag": "A tag such as `!thing` is not read.",
+    "yaml_merge_key": "Merge keys (`<<`) are not read.",
+    "yaml_cycle": "An alias points at a value that holds it.",
+    "several_documents": "The file holds more than one document.",
+    "key_not_text": "A key is not text.",
+    "duplicate_key": "A key stands twice in one mapping.",
+    # kit.shape: a document held against what a room expects
+    "unknown_key": "No field has this name.",
+    "missing_key": "A required field is absent.",
+    "wrong_type": "A value has the wrong type; nothing is converted.",
+    "not_allowed": "A value outside a closed list.",
+    "invalid_value": "A value that its field refuses for another reason.",
+}
+"""Code -> what it means. Grouped by the room that emits it first."""
