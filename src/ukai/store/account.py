@@ -17,6 +17,8 @@ from typing import Any
 
 from ukai.store.failures import NAME_A_DATABASE, EmbeddedUnfit
 
+_KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+
 UNSHARE = ("unshare", "-U", "--map-user=1000", "--map-group=1000", "--")
 
 
@@ -45,7 +47,7 @@ class Account:
         """It can write into `folder` and run `program`, as the rights stand."""
         probe = 'cd "$1" && test -w . && "$2" --version'
         try:
-            done = subprocess.run(  # noqa: S603
+            done: subprocess.CompletedProcess[bytes] = subprocess.run(  # noqa: S603
                 [*self.prefix, "/bin/sh", "-c", probe, "sh", str(folder), program],
                 capture_output=True,
                 cwd="/",
@@ -80,6 +82,11 @@ def fit_for(folder: Path, program: str, *, uid: int | None = None, unshare: tupl
         f"or cannot reach {folder} (tried: {', '.join(tried)})",
         hint=f"run Ukai as another user, allow user namespaces, or {NAME_A_DATABASE}",
     )
+
+
+def environment() -> dict[str, str]:
+    """What a process that outlives its starter may inherit: nobody's keys, and no PG* variable that would bend it."""
+    return {"LC_ALL": "C"} | {name: os.environ[name] for name in _KEPT if name in os.environ}
 
 
 def namespaces_are_open(unshare: tuple[str, ...] = UNSHARE) -> bool:

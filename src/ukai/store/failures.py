@@ -34,12 +34,16 @@ class EmbeddedUnfit(PermanentError):
 
 
 class EmbeddedBroken(PermanentError):
-    """The embedded server did not start. `log` holds the last lines that it wrote."""
+    """The embedded server did not start or stop. `log` holds the last lines that it wrote."""
+
+    hint = NAME_A_DATABASE
 
     def __init__(self, message: str, *, log_file: Path, log: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
         self.log_file, self.log = log_file, log
-        said = f"; it wrote to {log_file}:\n{log}\n" if log else ""
-        super().__init__(f"{message}{said}", hint=hint or NAME_A_DATABASE)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.log_file} ends with:\n{self.log}" if self.log else super().__str__()
 
 
 class MigrationsUnfit(PermanentError):

@@ -10,14 +10,15 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ukai.store.failures import DatabaseBusy, EmbeddedUnfit
 
-SOCKET_PATH_LIMIT = 103  # bytes: 107 on Linux, 103 on macOS, the ending zero left out
+SOCKET_PATH_LIMIT = 103
+"""Bytes: 107 on Linux, 103 on macOS, the ending zero left out."""
 _SOCKET = ".s.PGSQL.5432"
 _LOG_LIMIT = 4 << 20
 _LOG_END = 15
@@ -49,13 +50,13 @@ class Place:
 
     def prepare(self) -> None:
         """The folder that holds all of it, for its owner only."""
-        with _explained(self.data_dir.parent):
+        with explained(self.data_dir.parent):
             self.data_dir.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     @contextmanager
-    def locked(self, *, timeout_s: float) -> Iterator[None]:
+    def locked(self, *, timeout_s: float) -> Generator[None]:
         """Nobody else changes the state of this server."""
-        with _explained(self.lock_file):
+        with explained(self.lock_file):
             fd = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             end = time.monotonic() + timeout_s
@@ -74,7 +75,10 @@ class Place:
 
     def is_watched(self) -> bool:
         """A watcher lives: it holds its file's lock, which no kill leaves behind."""
-        fd = os.open(self.watch_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fd = os.open(self.watch_file, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
         try:
             return not held(fd)
         finally:
@@ -82,7 +86,7 @@ class Place:
 
     def touch(self) -> None:
         """Somebody uses the server now."""
-        with _explained(self.used_file):
+        with explained(self.used_file):
             self.used_file.touch(mode=0o600)
             os.utime(self.used_file)
 
@@ -120,17 +124,32 @@ class Place:
             shutil.rmtree(half, ignore_errors=True)
 
     def socket_dir(self) -> Path:
-        """A short private folder for the socket: the same one at each start unless somebody else sits there."""
-        name = hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()[:16]
-        for root in (Path(tempfile.gettempdir()), Path("/tmp")):  # noqa: S108 - made 0700 and checked to be ours
-            path = root / f"ukai-{os.geteuid()}-{name}"
+        """A short private folder for the socket: the same one at each start unless somebody else sits there.
+
+        The data folder exists. No server of it lives, so a socket in there is a dead one's and goes.
+        """
+        name = f"ukai-{os.geteuid()}-{hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()[:16]}"
+        owners = {os.geteuid(), self.data_dir.stat().st_uid}
+        for root in (Path(tempfile.gettempdir()), Path("/tmp"), self.data_dir.parent):  # noqa: S108 - proven to be ours
+            path = root / name
             if len(os.fsencode(path / f"{_SOCKET}.lock")) > SOCKET_PATH_LIMIT:
                 continue
-            return path if _is_private(path) else Path(tempfile.mkdtemp(prefix="ukai-", dir=root))
+            with suppress(PermissionError, FileNotFoundError):  # no such root here: the next one
+                if not _is_private(path, owners):
+                    return Path(tempfile.mkdtemp(prefix="ukai-", dir=root))
+                _remove_files(path)
+                return path
         raise EmbeddedUnfit(
-            f"no folder for the socket: a path holds at most {SOCKET_PATH_LIMIT} bytes",
+            f"no folder for the socket: its path holds at most {SOCKET_PATH_LIMIT} bytes",
             hint="set TMPDIR to a short path",
         )
+
+    def remove_sockets(self, path: Path) -> None:
+        """The socket's folder of a server that ended."""
+        if path.name.startswith("ukai-"):
+            with suppress(OSError):  # somebody else's, or not empty: nothing depends on it
+                _remove_files(path)
+                path.rmdir()
 
     def shorten_log(self) -> None:
         """Start the log anew once it is long; one older file is kept."""
@@ -161,19 +180,22 @@ def last_lines(text: str) -> str:
     return "\n".join(text.strip().splitlines()[-_LOG_END:])
 
 
-def _is_private(path: Path) -> bool:
+def _is_private(path: Path, owners: set[int]) -> bool:
     """It is a folder of ours that nobody else enters; made when missing."""
-    try:
+    with suppress(FileExistsError):
         path.mkdir(mode=0o700)
-    except FileExistsError:
-        pass
     found = path.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
+    return stat.S_ISDIR(found.st_mode) and found.st_uid in owners and not stat.S_IMODE(found.st_mode) & 0o077
+
+
+def _remove_files(sockets: Path) -> None:
+    for name in (_SOCKET, f"{_SOCKET}.lock"):
+        (sockets / name).unlink(missing_ok=True)
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """A folder that cannot be written, as something an operator can act on."""
+def explained(path: Path) -> Generator[None]:
+    """What the file system refuses, as something an operator can act on."""
     try:
         yield
     except OSError as error:

@@ -37,10 +37,15 @@ def left_behind(data_dir: Path) -> list[int]:
 
 
 def _works_in(pid: int, data_dir: Path) -> bool:
+    here = _PROC / str(pid)
     try:
-        # PostgreSQL makes its data folder its working folder and never leaves it; its name tells it from a shell there.
-        here = (_PROC / str(pid) / "cwd").readlink() == data_dir
-        return here and "postgres" in (_PROC / str(pid) / "comm").read_text()
+        if "postgres" not in (here / "comm").read_text():
+            return False
+        try:
+            # PostgreSQL makes its data folder its working folder and never leaves it.
+            return (here / "cwd").readlink() == data_dir
+        except PermissionError:  # root without CAP_SYS_PTRACE looks at another user's server
+            return os.fsencode(data_dir) in (here / "cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
 

@@ -1,7 +1,7 @@
-"""The child that stops an idle server: `python -m ukai.store.watcher DATA_DIR MINUTES`. Started by `embedded.ensure`.
+"""The child that stops an idle server: `python -m ukai.store.watcher DATA_DIR MINUTES`, started by `embedded.ensure`.
 
-Idle means: no client is connected, and nobody joined, for that long. It sees a client that came and went between two
-looks by the server's own count of sessions. It holds `postgres.watch` while it lives, so there is one at most.
+Idle means: no client is connected, and nobody joined, for that long. A client that came and went between two looks
+shows in the server's own count of sessions. It holds `postgres.watch` while it lives, so there is one at most.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from pathlib import Path
 
 import psycopg
 
-from ukai.store import address, embedded, folder
+from ukai.store import process, server
+from ukai.store.folder import Place, held
 
 _LONGEST_LOOK_S = 10.0
 _GRACE_S = 20.0
@@ -25,32 +26,29 @@ select (select count(*) from pg_stat_activity where backend_type = 'client backe
 """
 
 
-def watch(data_dir: Path, idle_s: float) -> None:
+def watch(place: Place, idle_s: float, *, grace_s: float = _GRACE_S) -> None:
     """Return when the server is gone or was stopped for being idle."""
-    place = folder.Place(data_dir)
     fd = os.open(place.watch_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    if not folder.held(fd):
-        return
-    waited_since = time.monotonic()
-    while True:
-        server = embedded.running(place.data_dir)
-        if server is not None:
-            if _is_idle(server, place, idle_s) and _stopped(place, server, idle_s):
+    if not held(fd):
+        return  # there is one already
+    until, seen = time.monotonic() + grace_s, False
+    while place.data_dir.parent.is_dir():
+        alive = server.running(place)
+        if alive is not None:
+            seen = True
+            if _is_idle(alive, place, idle_s) and _ended(place, fd, idle_s):
                 return
-            waited_since = time.monotonic()
-        elif time.monotonic() - waited_since > _GRACE_S and _is_over(place):
+        elif (seen or time.monotonic() > until) and _over(place, fd):
             return
         time.sleep(0.2)
 
 
-def _is_idle(server: embedded.Server, place: folder.Place, idle_s: float) -> bool:
-    """Look until the server has been idle for `idle_s`; False when it is lost."""
+def _is_idle(alive: server.Server, place: Place, idle_s: float) -> bool:
+    """Look until nobody has used the server for `idle_s`; False when it is lost."""
     look_s = min(_LONGEST_LOOK_S, idle_s / 5)
     sessions, busy_at = None, time.time()
     try:
-        with psycopg.connect(
-            address.of_socket(server.socket_dir, name="postgres"), autocommit=True, application_name="ukai watcher"
-        ) as connection:
+        with server.opened(alive.socket_dir) as connection:
             while time.time() - max(busy_at, place.used_at()) < idle_s:
                 row = connection.execute(_USE).fetchone()
                 if row is not None and (row[0] or row[1] != sessions):
@@ -61,20 +59,24 @@ def _is_idle(server: embedded.Server, place: folder.Place, idle_s: float) -> boo
     return True
 
 
-def _stopped(place: folder.Place, server: embedded.Server, idle_s: float) -> bool:
-    with place.locked(timeout_s=embedded.START_S):
+def _ended(place: Place, fd: int, idle_s: float) -> bool:
+    with place.locked(timeout_s=server.START_S):
         if time.time() - place.used_at() < idle_s:
             return False  # somebody joined since the last look
-        embedded.halt(place)
+        server.halt(place)
+        os.close(fd)
         return True
 
 
-def _is_over(place: folder.Place) -> bool:
-    """No server, and nobody who starts one: seen under the lock, so that no start comes in between."""
-    with place.locked(timeout_s=embedded.START_S):
+def _over(place: Place, fd: int) -> bool:
+    """No server is left to watch: seen, and our own place given up, under the lock, so that no start comes between."""
+    with place.locked(timeout_s=server.START_S):
         noted = place.noted()
-        return noted is None or embedded.running(place.data_dir) is None
+        if noted is not None and process.serves(noted.pid, place.data_dir):
+            return False
+        os.close(fd)
+        return True
 
 
 if __name__ == "__main__":
-    watch(Path(sys.argv[1]), float(sys.argv[2]) * 60)
+    watch(Place(Path(sys.argv[1])), float(sys.argv[2]) * 60)

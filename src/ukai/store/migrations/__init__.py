@@ -17,7 +17,7 @@ from ukai.store import address
 from ukai.store.failures import DatabaseAway, DatabaseUnfit, MigrationsUnfit
 
 VERSIONS = Path(__file__).parent / "versions"
-_LOCK = 0x756B6169  # "ukai": one migration at a time in one database
+_LOCK = 0x756B6169  # "ukai": one migration at a time in one database; taken in the transaction that migrates
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.py\Z")
 _DOWN = re.compile(r"^down_revision[^=\n]*=\s*(?:\"(\d{4})\"|None)\s*$", re.MULTILINE)
 _OWN = re.compile(r"^revision[^=\n]*=\s*\"(\d{4})\"\s*$", re.MULTILINE)
@@ -32,7 +32,7 @@ class Step:
 
 
 def steps(folder: Path = VERSIONS) -> list[Step]:
-    """All files in order. Raises MigrationsUnfit when the chain has a gap or a file says something else than its name."""
+    """All files in order. Raises MigrationsUnfit when the chain has a gap or a file does not say what its name does."""
     found = sorted(p for p in folder.glob("*.py") if p.name != "__init__.py")
     before: str | None = None
     chain: list[Step] = []
@@ -72,13 +72,8 @@ def run(url: str, *, folder: Path = VERSIONS) -> list[str]:
         with psycopg.connect(
             url, autocommit=True, application_name="ukai migrations", connect_timeout=10
         ) as connection:
-            if not _missing(chain, _at(connection)):
-                return []
-            connection.execute("select pg_advisory_lock(%s)", (_LOCK,))
             missing = _missing(chain, _at(connection))
-            if missing:
-                _upgrade(url, folder)
-            return missing
+        return _upgrade(url, folder) if missing else []
     except errors.InsufficientPrivilege as error:
         raise DatabaseUnfit(
             f"{address.masked(url)} does not let us change its tables: {error.diag.message_primary}",
@@ -86,6 +81,12 @@ def run(url: str, *, folder: Path = VERSIONS) -> list[str]:
         ) from error
     except psycopg.OperationalError as error:
         raise DatabaseAway(f"{address.masked(url)}: {address.scrubbed(str(error).strip(), url)}") from None
+
+
+def newest(folder: Path = VERSIONS) -> str | None:
+    """The number of the last step this code knows."""
+    chain = steps(folder)
+    return chain[-1].number if chain else None
 
 
 def at(url: str) -> str | None:
@@ -114,13 +115,21 @@ def _missing(chain: list[Step], now: str | None) -> list[str]:
     return numbers[numbers.index(now) + 1 :]
 
 
-def _upgrade(url: str, folder: Path) -> None:
+def _upgrade(url: str, folder: Path) -> list[str]:
     from alembic import command
     from alembic.config import Config
+    from sqlalchemy.exc import DBAPIError
 
+    ran: list[str] = []
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.set_main_option("version_locations", str(folder).replace("%", "%%"))
     config.set_main_option("path_separator", "newline")
-    config.attributes["url"] = url
-    command.upgrade(config, "head")
+    config.attributes.update({"url": url, "lock": _LOCK, "ran": ran})
+    try:
+        command.upgrade(config, "head")
+    except DBAPIError as error:
+        if isinstance(error.orig, psycopg.Error):
+            raise error.orig from error  # the driver's error, as everywhere else
+        raise
+    return ran
