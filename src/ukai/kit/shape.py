@@ -44,18 +44,29 @@ _EXPECTED = {
 }
 
 
-def parse(doc: document.Document, model: type[T], *, at: str = "") -> tuple[T | None, list[Finding]]:
+def parse(
+    doc: document.Document, model: type[T], *, at: str = "", given: Mapping[str, Any] | None = None
+) -> tuple[T | None, list[Finding]]:
     """The part of `doc` at the JSON pointer `at` as a `model`; with error findings, None comes back.
+
+    `given` holds fields of the model that the author does not write, such as the prose below a front matter.
 
     Lists are read into tuples where the model says so. Findings: `unknown_key`, `missing_key`, `wrong_type`,
     `not_allowed` (a value outside a closed list), `invalid_value` (anything else the model refuses).
     """
     data = _at(doc.data, at)
+    taken: list[Finding] = []
+    if given and isinstance(data, dict):
+        written = cast("dict[str, Any]", data)
+        known = {name for name, _ in _fields(model)} - given.keys()
+        taken = [_unknown(doc, at + document.pointer(k), k, known) for k in given if k in written]
+        data = {**written, **given}
     try:
         # Through JSON, because strict pydantic takes a list for a tuple and a mapping for a dataclass only there.
-        return _adapter(model).validate_json(json.dumps(data)), []
+        value = _adapter(model).validate_json(json.dumps(data))
     except ValidationError as error:
-        return None, _findings(doc, model, at, error)
+        return None, [*taken, *_findings(doc, model, at, error, frozenset(given or ()))]
+    return (None if taken else value), taken
 
 
 @lru_cache(maxsize=256)
@@ -63,7 +74,20 @@ def _adapter(model: type[T]) -> TypeAdapter[T]:
     return TypeAdapter(model)
 
 
-def _findings(doc: document.Document, model: type, at: str, error: ValidationError) -> list[Finding]:
+def _unknown(doc: document.Document, place: str, key: str, known: set[str]) -> Finding:
+    return Finding(
+        code="unknown_key",
+        where=doc.where_key(place),
+        message=f"no field is named {key!r}",
+        expected=", ".join(sorted(known)),
+        received=key,
+        hint=suggest.hint_for(key, known),
+    )
+
+
+def _findings(
+    doc: document.Document, model: type, at: str, error: ValidationError, given: frozenset[str]
+) -> list[Finding]:
     found: list[Finding] = []
     rows = error.errors(include_url=False)
     misspelt: set[tuple[str, str]] = set()
@@ -71,20 +95,11 @@ def _findings(doc: document.Document, model: type, at: str, error: ValidationErr
         if row["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
             place = _place(doc.data, at, row["loc"])
             key, parent = str(row["loc"][-1]), place.rpartition("/")[0]
-            known = _keys(model, row["loc"][:-1])
+            known = _keys(model, row["loc"][:-1]) - (given if len(row["loc"]) == 1 else frozenset())
             guess = suggest.suggest(key, known)
             if guess:
                 misspelt.add((parent, guess.name))
-            found.append(
-                Finding(
-                    code="unknown_key",
-                    where=doc.where_key(place),
-                    message=f"no field is named {key!r}",
-                    expected=", ".join(sorted(known)),
-                    received=key,
-                    hint=suggest.hint_for(key, known),
-                )
-            )
+            found.append(_unknown(doc, place, key, known))
     for row in rows:
         kind, loc = row["type"], row["loc"]
         if kind in ("unexpected_keyword_argument", "extra_forbidden"):

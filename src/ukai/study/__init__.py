@@ -1,0 +1,5 @@
+"""Long-horizon work: research, dreams, scheduled reports."""
+
+from ukai.study.report import Report
+
+__all__ = ["Report"]
