@@ -11,6 +11,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from tests.guard import nothing_leaves_this_machine  # noqa: F401
 from ukai import store
 from ukai.store import address, migrations
 from ukai.store.embedded import Options

@@ -29,5 +29,12 @@ CODES: dict[str, str] = {
     "wrong_type": "A value has the wrong type; nothing is converted.",
     "not_allowed": "A value outside a closed list.",
     "invalid_value": "A value that its field refuses for another reason.",
+    # llm.config: models.yaml, and every place that names a model
+    "unknown_model": "No alias, model or provider answers to the name.",
+    "unknown_provider": "No provider of models has this name.",
+    "alias_cycle": "Aliases of models lead back to themselves.",
+    "ambiguous_model": "A name of a model has two meanings.",
+    "secret_in_file": "A file holds a key, or an address with one, where the name of an environment variable belongs.",
+    "invalid_url": "An address of a server is incomplete, or its provider has no servers of one's own.",
 }
 """Code -> what it means. Grouped by the room that emits it first."""

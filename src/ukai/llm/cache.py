@@ -1,0 +1,124 @@
+"""Embeddings kept by content: in this process first, then in the database, computed once for a whole deployment.
+
+Reading never waits for a model: `look_up` gives what is known and names what is not, and `embed_cached` is for those
+who can wait (ingestion, jobs). The first vector stored for a text stays its vector, so that two machines whose
+processors differ in the last bit still compose the same document.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ukai import store
+from ukai.kit.errors import PermanentError
+from ukai.llm import rows
+from ukai.llm.protocols import Embedder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+REMEMBERED = 20_000
+"""Vectors in this process; 384 dimensions make 30 MB of them."""
+BATCH = 256
+"""Texts that are embedded before their vectors are stored: what a crash can lose is some seconds of work."""
+
+
+class WrongVector(PermanentError):
+    """A stored vector has another length than its model says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookUp:
+    """What is known about some texts."""
+
+    vectors: NDArray[np.float32]
+    """One row a text; zeros where nothing is known."""
+    missing: tuple[int, ...]
+    """The rows that are zeros."""
+
+
+class Cache:
+    """The vectors of one embedder. One a process: `look_up` of the same text asks the database once."""
+
+    def __init__(self, embedder: Embedder, *, remembered: int = REMEMBERED) -> None:
+        self.embedder = embedder
+        self._remembered = remembered
+        self._near: OrderedDict[bytes, bytes] = OrderedDict()
+        self._lock = Lock()
+
+    async def look_up(self, tx: store.Transaction, texts: Sequence[str]) -> LookUp:
+        """What is known; nothing is computed. Works inside a snapshot."""
+        contents = [content_of(text) for text in texts]
+        known = self._recall(contents)
+        if asked := sorted(set(contents) - set(known)):
+            found = await rows.vectors(tx, self.embedder.model_id, asked)
+            self._remember(found)
+            known |= found
+        return self._look_up(contents, known)
+
+    async def missing(self, tx: store.Transaction, texts: Sequence[str]) -> list[str]:
+        """The texts without a vector, each once, in order: what a job has to embed."""
+        found = await self.look_up(tx, texts)
+        return list(dict.fromkeys(texts[i] for i in found.missing))
+
+    async def embed_cached(self, db: store.Database, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row a text; what is missing is computed in a thread and stored. No transaction is open meanwhile."""
+        async with db.snapshot() as tx:
+            found = await self.look_up(tx, texts)
+        todo = list({content_of(texts[i]): texts[i] for i in found.missing}.values())
+        for start in range(0, len(todo), BATCH):
+            await self._compute(db, todo[start : start + BATCH])
+        if not todo:
+            return found.vectors
+        async with db.snapshot() as tx:
+            return (await self.look_up(tx, texts)).vectors
+
+    async def _compute(self, db: store.Database, texts: Sequence[str]) -> None:
+        vectors = await asyncio.to_thread(self.embedder.embed, texts)
+        packed = np.ascontiguousarray(vectors, dtype="<f4")
+        new = {content_of(text): packed[i].tobytes() for i, text in enumerate(texts)}
+        async with db.transaction() as tx:
+            await rows.keep(tx, self.embedder.model_id, new)
+
+    def _look_up(self, contents: Sequence[bytes], known: dict[bytes, bytes]) -> LookUp:
+        width = self.embedder.dimensions
+        vectors = np.zeros((len(contents), width), np.float32)
+        missing: list[int] = []
+        for row, content in enumerate(contents):
+            raw = known.get(content)
+            if raw is None:
+                missing.append(row)
+                continue
+            if len(raw) != 4 * width:
+                raise WrongVector(
+                    f"a stored vector of {self.embedder.model_id!r} has {len(raw) // 4} dimensions, expected {width}",
+                    hint="Give the model another id, or delete its rows from the table embedding",
+                )
+            vectors[row] = np.frombuffer(raw, "<f4")
+        return LookUp(vectors=vectors, missing=tuple(missing))
+
+    def _recall(self, contents: Sequence[bytes]) -> dict[bytes, bytes]:
+        with self._lock:
+            known = {content: self._near[content] for content in contents if content in self._near}
+            for content in known:
+                self._near.move_to_end(content)
+        return known
+
+    def _remember(self, new: dict[bytes, bytes]) -> None:
+        with self._lock:
+            self._near |= new
+            while len(self._near) > self._remembered:
+                self._near.popitem(last=False)
+
+
+def content_of(text: str) -> bytes:
+    """The sha256 under which a text's vector is kept. Half a surrogate pair counts as itself."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
