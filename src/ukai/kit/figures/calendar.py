@@ -1,0 +1,181 @@
+"""Dates, months, quarters, fiscal years and clock times. Bare years are read with the numbers, in `amounts`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import date
+
+from ukai.kit.figures import value, vocabulary
+from ukai.kit.figures.value import Calendar, Draft, TimeOfDay
+
+_MONTH = rf"(?:{vocabulary.CAPITAL_MONTH})"
+_S = r"(?:[ \t]{1,3}\n?[ \t]{0,3}|\n)"  # within a figure a line may wrap, a paragraph may not end
+_DAY = r"\d{1,2}(?!\d)"
+_YEAR = r"(?:[12]\d{3}|'\d\d)(?!\d|[.,]\d)"
+_FISCAL = r"(?:(?:fiscal|calendar|financial)(?:[ ]year)?|FY|CY)"
+_ORDINAL = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+_CLOCK = r"\d{1,2}:(?:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?|0)(?!\d)"
+_HALF = r"(?:[ap]\.m\.|[ap]m\b)"
+
+_ISO = re.compile(r"(?<![\d-])(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?=\D|$)(?:T(?=\d\d:))?")
+_NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
+_MONTH_DAY = re.compile(
+    rf"\b(?P<month>{_MONTH})\b\.?{_S}(?P<day>{_DAY})(?:st|nd|rd|th)?"
+    rf"(?:[ ]?(?:[-\u2013]|to|and)[ ]?(?P<last>{_DAY}(?![ ]?(?:%|{_MONTH}|[mb]illion|[ap]m)))(?:st|nd|rd|th)?)?"
+    rf"(?:,?{_S}(?:of[ ])?(?P<year>{_YEAR}))?(?![\w%]|,\d{{3}}|\.\d)(?!{_S}(?:[mb]illion|thousand|percent)\b)"
+)
+_DAY_MONTH = re.compile(
+    rf"(?<![\w.,])(?:(?P<first>{_DAY})(?:st|nd|rd|th)?[ ]?[-\u2013][ ]?)?(?P<day>{_DAY})(?:st|nd|rd|th)?(?:{_S}|-)(?:of[ ])?"
+    rf"(?P<month>{_MONTH})\b\.?(?:(?:,?{_S}|-)(?P<year>{_YEAR}|(?<=-)\d\d(?!\d)))?"
+)
+_MONTH_YEAR = re.compile(
+    rf"\b(?P<month>{_MONTH})\b(?:[.,]?{_S}(?:of[ ])?|[-/])(?P<year>{_YEAR})|(?<![\d-])(?P<year2>[12]\d{{3}})-(?P<digits>0[1-9]|1[0-2])(?![\d-])"
+)
+_LONE_MONTH = re.compile(
+    r"\b(?:January|February|April|June|July|August|September|October|November|December)\b(?![ ]?[-'])"
+    r"|(?<=\b[Ii]n )(?:May|March)\b|(?<=\b[Oo]f )(?:May|March)\b|(?<=\b[Bb]y )(?:May|March)\b|(?<=\bsince )(?:May|March)\b|(?<=\buntil )(?:May|March)\b"
+    r"|(?<=\bthrough )(?:May|March)\b|(?<=\bfrom )(?:May|March)\b|(?<=\b[Ll]ate )(?:May|March)\b|(?<=\bearly )(?:May|March)\b|(?<=\blast )(?:May|March)\b"
+    r"|(?<=\bnext )(?:May|March)\b|(?<=\bmid-)(?:May|March)\b|(?<=\bto )(?:May|March)\b|(?<=\bthis )(?:May|March)\b"
+)
+_QUARTER_WORDS = re.compile(
+    rf"\b(?P<q>[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth|1st|2nd|3rd|4th)[ -](?:fiscal[ ])?[Qq]uarters?\b"
+    rf"(?:{_S}(?:of|in|for)?{_S}?(?:the{_S})?(?:{_FISCAL}{_S}?)?(?P<year>{_YEAR}|(?<=FY)\d\d(?!\d)))?"
+)
+_QUARTER = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:(?P<fy>FY|CY)[ ]?)?(?P<before>[12]\d{3}|'?\d\d)?(?(before)[ -]?|)(?:Q(?P<q>[1-4])|(?P<q2>[1-4])Q)"
+    r"(?:(?:[ ]?[-/'][ ]?|[ ]?(?:of[ ])?(?:fiscal[ ](?:year[ ])?)?)(?:FY|CY)?[ ]?'?(?P<year>[12]\d{3}|(?<=[FC]Y)\d\d|(?<=')\d\d|(?<=Q)\d\d|(?<=Q[1-4]-)\d\d))?)(?![A-Za-z0-9])"
+)
+_FISCAL_YEAR = re.compile(
+    rf"\b(?:{_FISCAL}|Fiscal(?:[ ][Yy]ear)?|FISCAL)[ ]?-?(?P<year>{_YEAR}|(?<=Y)\d\d(?!\d)|(?<=Y )\d\d(?!\d))(?!\w)"
+)
+_TIME_RANGE = re.compile(
+    rf"(?<![\w:.,$])(?P<a>{_CLOCK}|\d{{1,2}})[ ]?(?:[-\u2013]|to)[ ]?(?P<b>{_CLOCK}|\d{{1,2}})[ ]?(?P<half>{_HALF})",
+    re.I,
+)
+_TIME = re.compile(
+    rf"(?<![\w:.,$])(?:(?P<a>{_CLOCK})(?:[ ]?(?P<half>{_HALF}))?|(?P<b>\d{{1,2}})[ ]?(?P<half2>{_HALF}))(?![:\d])", re.I
+)
+
+
+def read(text: str, taken: bytearray) -> list[Draft]:
+    """Everything of the calendar and the clock, taken off the table as it is found."""
+    found: list[Draft] = []
+    for pattern, drafts in _READERS:
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if value.is_free(taken, start, end):
+                for draft in drafts(match):
+                    value.take(taken, draft.start, draft.end)
+                    found.append(draft)
+    return found
+
+
+def _iso(match: re.Match[str]) -> Iterator[Draft]:
+    yield from _day(match.start(), match.end(4), match[1], match[3], match[4])
+
+
+def _numeric(match: re.Match[str]) -> Iterator[Draft]:
+    """`12/31/2019` has the month first; with points, or where that cannot be, the day is first."""
+    a, b = match[1], match[3]
+    day_first = match[2] == "." or int(a) > 12
+    yield from _day(*match.span(), match[4], b if day_first else a, a if day_first else b)
+
+
+def _month_day(match: re.Match[str]) -> Iterator[Draft]:
+    month, year = _month(match["month"]), match["year"]
+    end = match.end("day") if match["last"] else match.end()
+    yield from _day(match.start(), end, year, month, match["day"])
+    if match["last"]:
+        yield from _day(match.start("last"), match.end(), year, month, match["last"])
+
+
+def _day_month(match: re.Match[str]) -> Iterator[Draft]:
+    month, year = _month(match["month"]), match["year"]
+    if match["first"]:
+        yield from _day(*match.span("first"), year, month, match["first"])
+    yield from _day(match.start("day"), match.end(), year, month, match["day"])
+
+
+def _day(start: int, end: int, year: str | None, month: str | int, day: str) -> Iterator[Draft]:
+    when = Calendar(_year(year), int(month), int(day))
+    try:
+        date(when.year or 2024, int(month), int(day))
+    except ValueError:
+        return
+    yield Draft(start, end, "date", when=when)
+
+
+def _month_year(match: re.Match[str]) -> Iterator[Draft]:
+    month = int(match["digits"]) if match["digits"] else _month(match["month"])
+    yield Draft(*match.span(), "month", when=Calendar(_year(match["year"] or match["year2"]), month))
+
+
+def _lone_month(match: re.Match[str]) -> Iterator[Draft]:
+    yield Draft(*match.span(), "month", when=Calendar(month=_month(match.group())))
+
+
+def _quarter_words(match: re.Match[str]) -> Iterator[Draft]:
+    yield Draft(*match.span(), "quarter", when=Calendar(_year(match["year"]), quarter=_ORDINAL[match["q"].lower()]))
+
+
+def _quarter(match: re.Match[str]) -> Iterator[Draft]:
+    year = match["year"] or match["before"]
+    yield Draft(*match.span(), "quarter", when=Calendar(_year(year), quarter=int(match["q"] or match["q2"])))
+
+
+def _fiscal_year(match: re.Match[str]) -> Iterator[Draft]:
+    yield Draft(*match.span(), "date", when=Calendar(_year(match["year"])))
+
+
+def _time_range(match: re.Match[str]) -> Iterator[Draft]:
+    """AM or PM said once holds for both ends, unless the first would then be the later one (`9-5pm`)."""
+    first, last = _clock(match["a"], match["half"]), _clock(match["b"], match["half"])
+    if first is None or last is None:
+        return
+    if first > last:
+        first = _clock(match["a"], "am") or first
+    yield Draft(*match.span("a"), "time", when=first)
+    yield Draft(match.start("b"), match.end(), "time", when=last)
+
+
+def _time(match: re.Match[str]) -> Iterator[Draft]:
+    when = _clock(match["a"] or match["b"], match["half"] or match["half2"])
+    if when is not None:
+        yield Draft(*match.span(), "time", when=when)
+
+
+def _clock(digits: str, half: str | None) -> TimeOfDay | None:
+    hour, minute, second = ([*(int(part.partition(".")[0]) for part in digits.split(":")), None, None])[:3]
+    if hour is None or hour > (12 if half else 24):
+        return None
+    if half:
+        hour = hour % 12 + (12 if half[0] in "pP" else 0)
+    return TimeOfDay(hour, minute or 0, second)
+
+
+def _month(name: str) -> int:
+    return vocabulary.MONTHS[name.lower()]
+
+
+def _year(digits: str | None) -> int | None:
+    if digits is None:
+        return None
+    year = int(digits.lstrip("'"))
+    return year if len(digits.lstrip("'")) > 2 else 2000 + year if year < 70 else 1900 + year
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[Draft]]], ...] = (
+    (_ISO, _iso),
+    (_NUMERIC, _numeric),
+    (_QUARTER_WORDS, _quarter_words),
+    (_QUARTER, _quarter),
+    (_FISCAL_YEAR, _fiscal_year),
+    (_MONTH_DAY, _month_day),
+    (_DAY_MONTH, _day_month),
+    (_MONTH_YEAR, _month_year),
+    (_TIME_RANGE, _time_range),
+    (_TIME, _time),
+    (_LONE_MONTH, _lone_month),
+)
+"""In this order: what says more is read before what says less."""
