@@ -13,7 +13,6 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ukai.store.failures import NAME_A_DATABASE, EmbeddedUnfit
 
@@ -32,11 +31,9 @@ class Account:
     gid: int | None = None
 
     @property
-    def as_user(self) -> dict[str, Any]:
-        """Arguments for `subprocess` that switch the user."""
-        if self.uid is None:
-            return {}
-        return {"user": self.uid, "group": self.gid, "extra_groups": []}
+    def groups(self) -> list[int] | None:
+        """No further groups where the user is switched; None leaves them alone."""
+        return None if self.uid is None else []
 
     def own(self, folder: Path) -> None:
         """Give a folder of ours to it."""
@@ -47,17 +44,23 @@ class Account:
         """It can write into `folder` and run `program`, as the rights stand."""
         probe = 'cd "$1" && test -w . && "$2" --version'
         try:
-            done: subprocess.CompletedProcess[bytes] = subprocess.run(  # noqa: S603
+            done = subprocess.run(  # noqa: S603
                 [*self.prefix, "/bin/sh", "-c", probe, "sh", str(folder), program],
                 capture_output=True,
                 cwd="/",
                 check=False,
                 timeout=30,
-                **self.as_user,
+                user=self.uid,
+                group=self.gid,
+                extra_groups=self.groups,
             )
         except (OSError, subprocess.SubprocessError):
             return False
         return done.returncode == 0
+
+
+CALLER = Account(name="you")
+"""As the caller is."""
 
 
 def fit_for(folder: Path, program: str, *, uid: int | None = None, unshare: tuple[str, ...] = UNSHARE) -> Account:
@@ -67,7 +70,7 @@ def fit_for(folder: Path, program: str, *, uid: int | None = None, unshare: tupl
     """
     uid = os.geteuid() if uid is None else uid
     if uid != 0:
-        return Account(name="you")
+        return CALLER
     owner, group = folder.stat().st_uid, folder.stat().st_gid
     tried: list[str] = []
     for account in _for_root(folder, unshare):

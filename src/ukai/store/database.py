@@ -11,7 +11,7 @@ import psycopg
 from psycopg import IsolationLevel, errors, sql
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ukai.store import address
+from ukai.store import address, vitals
 from ukai.store.binaries import OLDEST_MAJOR, OLDEST_VECTOR, numbers
 from ukai.store.failures import DatabaseAway, DatabaseBusy, DatabaseUnfit
 
@@ -166,10 +166,7 @@ async def _prove(url: str, shown_as: str) -> None:
     except psycopg.OperationalError as error:
         raise DatabaseAway(f"cannot connect to {shown_as}: {address.scrubbed(str(error).strip(), url)}") from None
     except psycopg.ProgrammingError as error:
-        raise DatabaseUnfit(
-            f"not an address of PostgreSQL: {address.scrubbed(str(error).strip(), url)}",
-            hint="write postgresql://user:password@host:5432/name",
-        ) from None
+        raise vitals.not_an_address(url, error) from None
     async with connection:
         major = connection.info.server_version // 10000
         cursor = await connection.execute(

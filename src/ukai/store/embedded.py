@@ -65,6 +65,11 @@ def running(data_dir: Path) -> Server | None:
     return server.running(Place(data_dir))
 
 
+def is_watched(data_dir: Path) -> bool:
+    """Somebody will stop the server when it is idle."""
+    return Place(data_dir).is_watched()
+
+
 def stop(data_dir: Path, *, timeout_s: float = server.STOP_S) -> bool:
     """Stop the server: transactions under way are rolled back. False when none ran."""
     place = Place(data_dir)

@@ -30,7 +30,8 @@ class Noted:
     """What `postmaster.pid` says; it is believed only after a look at the process."""
 
     pid: int
-    socket_dir: Path
+    socket_dir: Path | None
+    """None: the server has not come that far."""
 
 
 class Place:
@@ -98,14 +99,15 @@ class Place:
             return 0.0
 
     def noted(self) -> Noted | None:
-        """`postmaster.pid`, when it is complete enough to say where the socket is."""
+        """`postmaster.pid`; the server writes it piece by piece while it starts, and the socket comes late."""
         try:
-            lines = self.pid_file.read_text("utf-8").splitlines()
+            lines = [line.strip() for line in self.pid_file.read_text("utf-8", "replace").split("\n")]
         except (FileNotFoundError, NotADirectoryError):
             return None
-        if len(lines) < 5 or not lines[0].strip().isdigit():
-            return Noted(pid=int(lines[0]), socket_dir=self.data_dir) if lines and lines[0].strip().isdigit() else None
-        return Noted(pid=int(lines[0]), socket_dir=Path(lines[4].strip()))
+        if not lines[0].isdigit():
+            return None
+        has_socket = len(lines) > 5 and lines[4].startswith("/")  # a line that is not the last one is whole
+        return Noted(pid=int(lines[0]), socket_dir=Path(lines[4]) if has_socket else None)
 
     def major(self) -> int | None:
         """The PostgreSQL that made the data folder; None when there is no folder."""

@@ -61,7 +61,7 @@ def watcher(place: Place, *, idle_minutes: float) -> None:
     _detached([sys.executable, "-P", "-m", "ukai.store.watcher", str(place.data_dir), str(idle_minutes)], place)
 
 
-def _detached(command: Iterable[str], place: Place, runs_as: account.Account | None = None) -> int:
+def _detached(command: Iterable[str], place: Place, runs_as: account.Account = account.CALLER) -> int:
     """Start a program in the background and give its pid: with none of our streams, and no zombie of ours.
 
     A shell forks it and ends; what it inherits is the log and a short environment without anybody's keys.
@@ -77,6 +77,8 @@ def _detached(command: Iterable[str], place: Place, runs_as: account.Account | N
             env=account.environment(),
             text=True,
             check=True,
-            **(runs_as.as_user if runs_as else {}),
+            user=runs_as.uid,
+            group=runs_as.gid,
+            extra_groups=runs_as.groups,
         )
     return int(done.stdout)

@@ -60,7 +60,9 @@ def _initdb(place: folder.Place, found: Binaries, half: Path, unshare: tuple[str
         check=False,
         # Whoever waits for the lock also waits for an initdb whose parent was killed.
         pass_fds=place.lock_fds,
-        **runs_as.as_user,
+        user=runs_as.uid,
+        group=runs_as.gid,
+        extra_groups=runs_as.groups,
     )
     if done.returncode:
         raise EmbeddedBroken(

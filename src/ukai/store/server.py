@@ -43,7 +43,7 @@ class Server:
 def running(place: Place) -> Server | None:
     """The live server of a data folder, proven by its process and by a connection that names this very folder."""
     noted = place.noted()
-    if noted is None or not process.serves(noted.pid, place.data_dir):
+    if noted is None or noted.socket_dir is None or not process.serves(noted.pid, place.data_dir):
         return None
     try:
         with opened(noted.socket_dir) as connection:
@@ -77,7 +77,8 @@ def halt(place: Place, *, timeout_s: float = STOP_S) -> bool:
         _signal([noted.pid], sign)
         if wait(lambda: not process.is_alive(noted.pid), patience):
             clear(place)
-            place.remove_sockets(noted.socket_dir)
+            if noted.socket_dir:
+                place.remove_sockets(noted.socket_dir)
             return True
     raise EmbeddedBroken(f"the server (pid {noted.pid}) does not end", log_file=place.log_file, log=place.log_end())
 

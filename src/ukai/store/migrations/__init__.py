@@ -9,6 +9,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import errors
@@ -72,7 +73,7 @@ def run(url: str, *, folder: Path = VERSIONS) -> list[str]:
         with psycopg.connect(
             url, autocommit=True, application_name="ukai migrations", connect_timeout=10
         ) as connection:
-            missing = _missing(chain, _at(connection))
+            missing = _missing(chain, at(connection))
         return _upgrade(url, folder) if missing else []
     except errors.InsufficientPrivilege as error:
         raise DatabaseUnfit(
@@ -89,13 +90,8 @@ def newest(folder: Path = VERSIONS) -> str | None:
     return chain[-1].number if chain else None
 
 
-def at(url: str) -> str | None:
+def at(connection: psycopg.Connection[Any]) -> str | None:
     """The newest step that ran in the database; None when it is empty."""
-    with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
-        return _at(connection)
-
-
-def _at(connection: psycopg.Connection[tuple[object, ...]]) -> str | None:
     known = connection.execute("select to_regclass('public.alembic_version')").fetchone()
     if known is None or known[0] is None:
         return None
