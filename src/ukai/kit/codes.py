@@ -29,6 +29,11 @@ CODES: dict[str, str] = {
     "wrong_type": "A value has the wrong type; nothing is converted.",
     "not_allowed": "A value outside a closed list.",
     "invalid_value": "A value that its field refuses for another reason.",
+    # kit.strict_json: JSON from strangers
+    "json_syntax": "The text is not JSON.",
+    "json_constant": "NaN or an infinity, which JSON does not have.",
+    "number_too_long": "A number has more digits, or a larger exponent, than is computed with.",
+    "lone_surrogate": "A text holds half of a surrogate pair.",
     # llm.config: models.yaml, and every place that names a model
     "unknown_model": "No alias, model or provider answers to the name.",
     "unknown_provider": "No provider of models has this name.",
