@@ -9,7 +9,7 @@ from ukai import store
 
 async def test_what_a_transaction_wrote_stays_when_it_ends(database: store.Database):
     async with database.transaction() as tx:
-        written = await tx.execute("insert into domain (name, schema) values (%s, '{}')", ("sales",))
+        written = await tx.execute("insert into domain (name, fingerprint) values (%s, '')", ("sales",))
 
     async with database.transaction() as tx:
         assert written == 1
@@ -21,7 +21,7 @@ async def test_what_a_transaction_wrote_stays_when_it_ends(database: store.Datab
 async def test_what_a_failed_transaction_wrote_is_undone(database: store.Database):
     with pytest.raises(RuntimeError):
         async with database.transaction() as tx:
-            await tx.execute("insert into domain (name, schema) values ('sales', '{}')")
+            await tx.execute("insert into domain (name, fingerprint) values ('sales', '')")
             raise RuntimeError
 
     async with database.transaction() as tx:

@@ -106,6 +106,12 @@ class Database:
                 yield Transaction(connection=connection)
 
     @asynccontextmanager
+    async def statements(self) -> AsyncIterator[Transaction]:
+        """No transaction: each statement commits by itself. For the one call that is a whole transaction."""
+        async with self._connection() as connection:
+            yield Transaction(connection=connection)
+
+    @asynccontextmanager
     async def _connection(self) -> AsyncGenerator[Connection]:
         try:
             async with self._pool.connection() as connection:
