@@ -13,10 +13,10 @@ __all__ = ["Calendar", "Figure", "Kind", "TimeOfDay", "agrees", "extract", "is_h
 
 
 def extract(text: str) -> tuple[Figure, ...]:
-    """All figures of `text`, in order, disjoint, with offsets into `text` itself. Any text is fine; time is linear in its length.
+    """All figures of `text`, in order, disjoint, with offsets into `text` itself. Any text will do, in linear time.
 
-    Each reader takes its stretches off the table for the next: names that merely contain digits, then the calendar, then digits,
-    then number words.
+    Each reader takes its stretches off the table for the next: names that merely contain digits, then the calendar,
+    then digits, then number words.
     """
     read = plain.spelled(text)
     taken = bytearray(len(read))

@@ -30,11 +30,11 @@ def is_hard(figure: Figure) -> bool:
 
 
 def agrees(claim: Figure, evidence: Figure) -> bool:
-    """Whether `evidence` says what `claim` says: equal, equal at the precision that the claim states, or within 5 % of a claim
-    that calls itself approximate.
+    """Whether `evidence` says what `claim` says, by value and not by context.
 
-    Different currencies never agree, nor money with a percentage. 42 % agrees with a bare 0.42. A date agrees with one that states
-    at least its month and day; a missing year agrees with any. A quarter agrees with a month inside it.
+    Equal, equal at the precision that the claim states, or within 5 % of a claim that calls itself approximate.
+    Different currencies never agree, nor money with a percentage. 42 % agrees with a bare 0.42. A date agrees with
+    one that states at least its month and day; a missing year agrees with any. A quarter agrees with a month in it.
     """
     said, seen = claim.value, evidence.value
     if isinstance(said, Calendar) and isinstance(seen, Calendar):

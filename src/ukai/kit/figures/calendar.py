@@ -13,48 +13,65 @@ _MONTH = rf"(?:{vocabulary.CAPITAL_MONTH})"
 _S = r"(?:[ \t]{1,3}\n?[ \t]{0,3}|\n)"  # within a figure a line may wrap, a paragraph may not end
 _DAY = r"\d{1,2}(?!\d)"
 _YEAR = r"(?:[12]\d{3}|'\d\d)(?!\d|[.,]\d)"
-_FISCAL = r"(?:(?:fiscal|calendar|financial)(?:[ ]year)?|FY|CY)"
+_FISCAL = r"(?:[Ff]iscal(?:[ ][Yy]ear)?|FISCAL(?:[ ]YEAR)?|(?:calendar|financial)[ ]year|FY|CY)"
 _ORDINAL = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _CLOCK = r"\d{1,2}:(?:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?|0)(?!\d)"
 _HALF = r"(?:[ap]\.m\.|[ap]m\b)"
+_TIME_STARTS = r"(?:(?<![\w:.,$])|(?<=\dT))"
 
-_ISO = re.compile(r"(?<![\d-])(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?=\D|$)(?:T(?=\d\d:))?")
+_ISO = re.compile(r"(?<![\d-])(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?=\D|$)")
 _NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
 _MONTH_DAY = re.compile(
-    rf"\b(?P<month>{_MONTH})\b\.?{_S}(?P<day>{_DAY})(?:st|nd|rd|th)?"
-    rf"(?:[ ]?(?:[-\u2013]|to|and)[ ]?(?P<last>{_DAY}(?![ ]?(?:%|{_MONTH}|[mb]illion|[ap]m)))(?:st|nd|rd|th)?)?"
-    rf"(?:,?{_S}(?:of[ ])?(?P<year>{_YEAR}))?(?![\w%]|,\d{{3}}|\.\d)(?!{_S}(?:[mb]illion|thousand|percent)\b)"
+    rf"""
+    \b (?P<month>{_MONTH}) \b\.? {_S} (?P<day>{_DAY}) (?:st|nd|rd|th)?
+    (?: [ ]?(?:[-\u2013]|to|and)[ ]? (?P<last>{_DAY}(?![ ]?(?:%|{_MONTH}|[mb]illion|[ap]m))) (?:st|nd|rd|th)? )?
+    (?: ,?{_S}(?:of[ ])? (?P<year>{_YEAR}) )?
+    (?![\w%]|,\d{{3}}|\.\d) (?!{_S}(?:[mb]illion|thousand|percent)\b)
+    """,
+    re.X,
 )
 _DAY_MONTH = re.compile(
-    rf"(?<![\w.,])(?:(?P<first>{_DAY})(?:st|nd|rd|th)?[ ]?[-\u2013][ ]?)?(?P<day>{_DAY})(?:st|nd|rd|th)?(?:{_S}|-)(?:of[ ])?"
-    rf"(?P<month>{_MONTH})\b\.?(?:(?:,?{_S}|-)(?P<year>{_YEAR}|(?<=-)\d\d(?!\d)))?"
+    rf"""
+    (?<![\w.,]) (?: (?P<first>{_DAY}) (?:st|nd|rd|th)? [ ]?[-\u2013][ ]? )?
+    (?P<day>{_DAY}) (?:st|nd|rd|th)? (?:{_S}|-) (?:of[ ])? (?P<month>{_MONTH}) \b\.?
+    (?: (?:,?{_S}|-) (?P<year>{_YEAR}|(?<=-)\d\d(?!\d)) )?
+    """,
+    re.X,
 )
-_MONTH_YEAR = re.compile(
-    rf"\b(?P<month>{_MONTH})\b(?:[.,]?{_S}(?:of[ ])?|[-/])(?P<year>{_YEAR})|(?<![\d-])(?P<year2>[12]\d{{3}})-(?P<digits>0[1-9]|1[0-2])(?![\d-])"
-)
-_LONE_MONTH = re.compile(
-    r"\b(?:January|February|April|June|July|August|September|October|November|December)\b(?![ ]?[-'])"
-    r"|(?<=\b[Ii]n )(?:May|March)\b|(?<=\b[Oo]f )(?:May|March)\b|(?<=\b[Bb]y )(?:May|March)\b|(?<=\bsince )(?:May|March)\b|(?<=\buntil )(?:May|March)\b"
-    r"|(?<=\bthrough )(?:May|March)\b|(?<=\bfrom )(?:May|March)\b|(?<=\b[Ll]ate )(?:May|March)\b|(?<=\bearly )(?:May|March)\b|(?<=\blast )(?:May|March)\b"
-    r"|(?<=\bnext )(?:May|March)\b|(?<=\bmid-)(?:May|March)\b|(?<=\bto )(?:May|March)\b|(?<=\bthis )(?:May|March)\b"
+_MONTH_YEAR = re.compile(rf"\b(?P<month>{_MONTH})\b(?:[.,]?{_S}(?:of[ ])?|[-/])(?P<year>{_YEAR})")
+_ISO_MONTH = re.compile(r"(?<![\d-])(?P<year>[12]\d{3})-(?P<month>0[1-9]|1[0-2])(?![\d-])")
+_LONE_MONTH = re.compile(rf"\b{_MONTH}\b(?![ ]?[-'])")
+_NAMES_A_MONTH = re.compile(
+    r"\b(?:in|of|by|since|until|through|from|to|this|last|next|early|late|mid|during|before|after)[ -]$", re.I
 )
 _QUARTER_WORDS = re.compile(
-    rf"\b(?P<q>[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth|1st|2nd|3rd|4th)[ -](?:fiscal[ ])?[Qq]uarters?\b"
-    rf"(?:{_S}(?:of|in|for)?{_S}?(?:the{_S})?(?:{_FISCAL}{_S}?)?(?P<year>{_YEAR}|(?<=FY)\d\d(?!\d)))?"
+    rf"""
+    \b (?P<q>[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth|1st|2nd|3rd|4th) [ -] (?:fiscal[ ])? [Qq]uarters?\b
+    (?: {_S}(?:(?:of|in|for){_S})?(?:the{_S})?(?:{_FISCAL}[ ]?)? (?P<year>{_YEAR}|(?<=FY)\d\d(?!\d)) )?
+    """,
+    re.X,
 )
 _QUARTER = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?:(?P<fy>FY|CY)[ ]?)?(?P<before>[12]\d{3}|'?\d\d)?(?(before)[ -]?|)(?:Q(?P<q>[1-4])|(?P<q2>[1-4])Q)"
-    r"(?:(?:[ ]?[-/'][ ]?|[ ]?(?:of[ ])?(?:fiscal[ ](?:year[ ])?)?)(?:FY|CY)?[ ]?'?(?P<year>[12]\d{3}|(?<=[FC]Y)\d\d|(?<=')\d\d|(?<=Q)\d\d|(?<=Q[1-4]-)\d\d))?)(?![A-Za-z0-9])"
+    r"""
+    (?<![A-Za-z0-9])
+    (?: (?:(?:FY|CY)[ ]?)? (?P<before>[12]\d{3}|'?\d\d) [ -]? | (?:FY|CY)[ ] )?
+    (?: Q(?P<q>[1-4]) | (?P<q2>[1-4])Q )
+    (?: (?: [ ]?[-/][ ]? | [ ]?(?:of[ ])?(?:fiscal[ ](?:year[ ])?)? ) (?:FY|CY)?[ ]?'?
+        (?P<year>[12]\d{3}|(?<=[FC]Y)\d\d|(?<=')\d\d|(?<=Q)\d\d|(?<=Q[1-4]-)\d\d) )?
+    (?![A-Za-z0-9])
+    """,
+    re.X,
 )
-_FISCAL_YEAR = re.compile(
-    rf"\b(?:{_FISCAL}|Fiscal(?:[ ][Yy]ear)?|FISCAL)[ ]?-?(?P<year>{_YEAR}|(?<=Y)\d\d(?!\d)|(?<=Y )\d\d(?!\d))(?!\w)"
-)
+_FISCAL_YEAR = re.compile(rf"\b{_FISCAL}[ ]?-?(?P<year>{_YEAR}|(?<=Y)\d\d(?!\d)|(?<=Y )\d\d(?!\d))(?!\w)")
 _TIME_RANGE = re.compile(
-    rf"(?<![\w:.,$])(?P<a>{_CLOCK}|\d{{1,2}})[ ]?(?:[-\u2013]|to)[ ]?(?P<b>{_CLOCK}|\d{{1,2}})[ ]?(?P<half>{_HALF})",
-    re.I,
+    rf"""
+    {_TIME_STARTS} (?P<a>{_CLOCK}|\d{{1,2}}) [ ]?(?:[-\u2013]|to)[ ]? (?P<b>{_CLOCK}|\d{{1,2}}) [ ]?(?P<half>{_HALF})
+    """,
+    re.X | re.I,
 )
 _TIME = re.compile(
-    rf"(?<![\w:.,$])(?:(?P<a>{_CLOCK})(?:[ ]?(?P<half>{_HALF}))?|(?P<b>\d{{1,2}})[ ]?(?P<half2>{_HALF}))(?![:\d])", re.I
+    rf"{_TIME_STARTS}(?:(?P<a>{_CLOCK})(?:[ ]?(?P<half>{_HALF}))?|(?P<b>\d{{1,2}})[ ]?(?P<half2>{_HALF}))(?![:\d])",
+    re.I,
 )
 
 
@@ -63,8 +80,7 @@ def read(text: str, taken: bytearray) -> list[Draft]:
     found: list[Draft] = []
     for pattern, drafts in _READERS:
         for match in pattern.finditer(text):
-            start, end = match.span()
-            if value.is_free(taken, start, end):
+            if value.is_free(taken, *match.span()):
                 for draft in drafts(match):
                     value.take(taken, draft.start, draft.end)
                     found.append(draft)
@@ -72,7 +88,7 @@ def read(text: str, taken: bytearray) -> list[Draft]:
 
 
 def _iso(match: re.Match[str]) -> Iterator[Draft]:
-    yield from _day(match.start(), match.end(4), match[1], match[3], match[4])
+    yield from _day(match.start(), match.end(), match[1], match[3], match[4])
 
 
 def _numeric(match: re.Match[str]) -> Iterator[Draft]:
@@ -83,7 +99,7 @@ def _numeric(match: re.Match[str]) -> Iterator[Draft]:
 
 
 def _month_day(match: re.Match[str]) -> Iterator[Draft]:
-    month, year = _month(match["month"]), match["year"]
+    month, year = match["month"], match["year"]
     end = match.end("day") if match["last"] else match.end()
     yield from _day(match.start(), end, year, month, match["day"])
     if match["last"]:
@@ -91,37 +107,41 @@ def _month_day(match: re.Match[str]) -> Iterator[Draft]:
 
 
 def _day_month(match: re.Match[str]) -> Iterator[Draft]:
-    month, year = _month(match["month"]), match["year"]
+    month, year = match["month"], match["year"]
     if match["first"]:
         yield from _day(*match.span("first"), year, month, match["first"])
     yield from _day(match.start("day"), match.end(), year, month, match["day"])
 
 
-def _day(start: int, end: int, year: str | None, month: str | int, day: str) -> Iterator[Draft]:
-    when = Calendar(_year(year), int(month), int(day))
+def _day(start: int, end: int, year: str | None, month: str, day: str) -> Iterator[Draft]:
+    when = Calendar(_year(year), _month(month), int(day))
     try:
-        date(when.year or 2024, int(month), int(day))
+        date(when.year or 2024, when.month or 0, int(day))
     except ValueError:
         return
     yield Draft(start, end, "date", when=when)
 
 
 def _month_year(match: re.Match[str]) -> Iterator[Draft]:
-    month = int(match["digits"]) if match["digits"] else _month(match["month"])
-    yield Draft(*match.span(), "month", when=Calendar(_year(match["year"] or match["year2"]), month))
+    yield Draft(*match.span(), "month", when=Calendar(_year(match["year"]), _month(match["month"])))
 
 
 def _lone_month(match: re.Match[str]) -> Iterator[Draft]:
-    yield Draft(*match.span(), "month", when=Calendar(month=_month(match.group())))
+    """`May`, `March` and short names are months only where a word before them says so."""
+    name, start = match.group(), match.start()
+    is_one = len(name) > 3 and name.lower() not in ("march", "sept")
+    if is_one or _NAMES_A_MONTH.search(match.string, max(0, start - 8), start):
+        yield Draft(*match.span(), "month", when=Calendar(month=_month(name)))
 
 
 def _quarter_words(match: re.Match[str]) -> Iterator[Draft]:
-    yield Draft(*match.span(), "quarter", when=Calendar(_year(match["year"]), quarter=_ORDINAL[match["q"].lower()]))
+    when = Calendar(_year(match["year"]), quarter=_ORDINAL[match["q"].lower()])
+    yield Draft(*match.span(), "quarter", when=when)
 
 
 def _quarter(match: re.Match[str]) -> Iterator[Draft]:
-    year = match["year"] or match["before"]
-    yield Draft(*match.span(), "quarter", when=Calendar(_year(year), quarter=int(match["q"] or match["q2"])))
+    when = Calendar(_year(match["year"] or match["before"]), quarter=int(match["q"] or match["q2"]))
+    yield Draft(*match.span(), "quarter", when=when)
 
 
 def _fiscal_year(match: re.Match[str]) -> Iterator[Draft]:
@@ -146,23 +166,25 @@ def _time(match: re.Match[str]) -> Iterator[Draft]:
 
 
 def _clock(digits: str, half: str | None) -> TimeOfDay | None:
-    hour, minute, second = ([*(int(part.partition(".")[0]) for part in digits.split(":")), None, None])[:3]
-    if hour is None or hour > (12 if half else 24):
+    hour, *rest = [int(part.partition(".")[0]) for part in digits.split(":")]
+    if hour > (12 if half else 24):
         return None
     if half:
         hour = hour % 12 + (12 if half[0] in "pP" else 0)
-    return TimeOfDay(hour, minute or 0, second)
+    return TimeOfDay(hour, *rest)
 
 
 def _month(name: str) -> int:
-    return vocabulary.MONTHS[name.lower()]
+    return int(name) if name.isdigit() else vocabulary.MONTHS[name.lower()]
 
 
 def _year(digits: str | None) -> int | None:
+    """Two digits up to 69 are of this century."""
     if digits is None:
         return None
-    year = int(digits.lstrip("'"))
-    return year if len(digits.lstrip("'")) > 2 else 2000 + year if year < 70 else 1900 + year
+    digits = digits.lstrip("'")
+    year = int(digits)
+    return year if len(digits) > 2 else year + (2000 if year < 70 else 1900)
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[Draft]]], ...] = (
@@ -174,6 +196,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[Draft]
     (_MONTH_DAY, _month_day),
     (_DAY_MONTH, _day_month),
     (_MONTH_YEAR, _month_year),
+    (_ISO_MONTH, _month_year),
     (_TIME_RANGE, _time_range),
     (_TIME, _time),
     (_LONE_MONTH, _lone_month),

@@ -35,13 +35,13 @@ _TOKEN = re.compile(
     r"(?:[A-Za-z_]++[-./@#]?+)*+\d\w*+"
     r"(?:(?:[-./@#]|(?<=\d):(?=\d)|,(?=\d{3}(?!\d)))\w++)*+"
 )
-"""A run of word characters with a digit in it, joined by the characters that join names. Starts only where no run before
-it ended, so that no character is tried twice."""
+"""A run of word characters with a digit in it, joined by what joins names. It starts only where no run before it ended,
+so that no character is tried twice."""
 
 _N = r"(?:\d{1,3}(?:,\d{3})+|\d{1,30})(?:\.\d{1,30})?"
 _UNIT = r"[A-Za-z]{1,5}"
 _CLOCK = r"\d{1,2}:\d\d?(?::\d\d(?:\.\d+)?)?"
-_PLAIN = re.compile(rf"{_N}|\.\d{{1,30}}")
+_PLAIN = re.compile(rf"(?:\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,30}})?|\d{{1,30}}\.\d{{1,30}})(?:/{_N})?|{_N}|\.\d{{1,30}}")
 _FIGURES = re.compile(
     rf"""
     (?P<head>{_CLOCK}|{_N}) (?P<unit>{_UNIT})?
@@ -61,8 +61,12 @@ _CALENDAR = re.compile(
     r"|(?:FY|CY)-?(?:\d{4}|\d\d)|[1-4](?:st|nd|rd|th)[-/]quarter)"
 )
 _PREFIXED = re.compile(
-    rf"(?:(?:mid|pre|post|sub|non|ex|early|late|since|circa)-|(?:{vocabulary.CODE})\.?|(?:{vocabulary.MONTH})[-.]){_N}(?P<unit>{_UNIT})?",
-    re.I,
+    rf"""
+    (?: (?:mid|pre|post|sub|non|ex|early|late|since|circa)- | (?:{vocabulary.CODE})\.?
+      | (?:{vocabulary.CAPITAL_MONTH})[-.] )
+    {_N} (?P<unit>{_UNIT})?
+    """,
+    re.X | re.I,
 )
 _FILINGS = {"k", "q", "f", "d"}
 
@@ -130,7 +134,7 @@ def _is_mixed_fraction(text: str, start: int, token: str) -> bool:
 
 
 def _after_label(text: str, start: int) -> int | None:
-    """Where the name ends when the number at `start` belongs to the word before it: `Note 12`, `ASC 606`, `Levels 1 and 2`."""
+    """Where the name ends when the number at `start` belongs to the word before it: `Note 12`, `Levels 1 and 2`."""
     before = _BEFORE.search(text, max(0, start - 18), start)
     if before is None or not is_label(before[1]):
         return None

@@ -1,4 +1,4 @@
-"""The text as the readers see it: same length, offset for offset, with one spelling for digits, spaces and minus signs."""
+"""The text as the readers see it: offset for offset the same, with one spelling for digits, spaces and minus signs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ _SPECIAL = {
     **dict.fromkeys("\u2018\u2019\u02bc", "'"),
     **dict.fromkeys("\u2014\u2015", "\u2013"),
     **dict.fromkeys("\r\x0b\x0c\x85\u2028\u2029", "\n"),
+    "\u2248": "~",
     "\uff05": "%",
     "\uff04": "$",
     "\uff0e": ".",
@@ -24,7 +25,7 @@ def spelled(text: str) -> str:
     """ASCII but for dashes, currency signs and fractions. Foreign letters become `z`, so that they still make words."""
     if text.isascii():
         return text.replace("\r", "\n")
-    table = {ord(char): _plain(char) for char in set(text) if char >= "\x7f" or char in _SPECIAL}
+    table = {ord(char): _plain(char) for char in set(text) if char > "\x7f" or char in _SPECIAL}
     return text.translate(table)
 
 

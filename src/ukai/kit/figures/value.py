@@ -62,7 +62,7 @@ class Figure:
 
     @property
     def said(self) -> str:
-        """The value as text, the same for every way to write it: `1200000`, `2019-12-31`, `--12`, `2020-Q4`, `17:00`."""
+        """The value as text, the same for every way to write it: `1200000`, `2019-12-31`, `--12`, `17:00`."""
         if not isinstance(self.value, Decimal):
             return str(self.value)
         if not self.value:
