@@ -106,7 +106,7 @@ class Database:
                 yield Transaction(connection=connection)
 
     @asynccontextmanager
-    async def statements(self) -> AsyncIterator[Transaction]:
+    async def statements(self) -> AsyncGenerator[Transaction]:
         """No transaction: each statement commits by itself. For the one call that is a whole transaction."""
         async with self._connection() as connection:
             yield Transaction(connection=connection)

@@ -68,8 +68,8 @@ declare
     made int;
 begin
     with op as (
-        select x.id, x.ref, x.domain, x.type, coalesce(x.fill->>'@key', x.key) as key, x.path, x.readers, x.prov,
-               coalesce(x.set, '{}') || (coalesce(x.fill, '{}') - '@key') as props, coalesce(x.born, x.state) as state,
+        select x.id, x.ref, x.domain, x.type, x.key, x.path, x.readers, x.prov,
+               coalesce(x.set, '{}') || coalesce(x.fill, '{}') as props, coalesce(x.born, x.state) as state,
                nextval('change_seq') as seq
         from unnest(nodes) x
         where x.act = 'create' or x.act = 'upsert' and o.nodes[x.n + 1] = x.id

@@ -58,6 +58,10 @@ begin
     from op join node v on v.type = op.type and v.key = op.key and v.gone = 0
     where op.act = 'create' and op.look = 'new' and not v.id = any (o.doomed)
     union all
+    select jsonb_build_object('code', 'needs', 'where', at, 'n', n, 'type', type, 'key', key, 'field', f)
+    from op cross join lateral unnest(needs) f
+    where new
+    union all
     select jsonb_build_object('code', 'duplicate_target', 'where', at, 'n', n, 'first', first, 'type', type, 'key', key)
     from (select op.*, first_value(at) over same as first, row_number() over same as place
           from op where act <> 'see' and target is not null window same as (partition by target order by n)) twice
@@ -225,13 +229,14 @@ begin
         select count(distinct x.id) filter (where x.act <> 'see') = count(*) filter (where x.act <> 'see')
                and coalesce(bool_and(x.fine), true)
         from (
-            select x.act, v.id, v.gone = 0 and v.type = coalesce(x.type, v.type)
-                   and (x.types is null or v.type = any (x.types))
-                   and (x.if_version is null or x.if_version = v.version)
-                   and x.test is null and x.frozen is null
-                   and (x.state is null or array_position(x.sources, v.state) is not null) is true as fine
+            select x.act, v.id,
+                   (v.gone = 0 and v.type = coalesce(x.type, v.type)
+                    and (x.types is null or v.type = any (x.types))
+                    and (x.if_version is null or x.if_version = v.version)
+                    and x.test is null and x.frozen is null
+                    and (x.state is null or array_position(x.sources, v.state) is not null)) is true as fine
             from unnest(nodes) x left join node v on v.id = o.nodes[x.n + 1] and v.id = any (o.held)
-            where x.act in ('see', 'update', 'delete') or x.act = 'upsert' and o.nodes[x.n + 1] <> x.id
+            where x.act in ('see', 'update', 'delete') or x.act = 'upsert' and (o.nodes[x.n + 1] <> x.id or x.needs is not null)
         ) x
     ) and (
         edges = '{}' or not exists (

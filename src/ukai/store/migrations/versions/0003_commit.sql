@@ -6,8 +6,8 @@ declare
     result jsonb;
 begin
     problems := gate_check(plan, nodes, edges, o);
-    if problems is not null then
-        return jsonb_build_object('problems', problems);
+    if problems is not null or (plan->>'stop')::boolean then
+        return jsonb_build_object('problems', coalesce(problems, '[]'));
     end if;
     perform gate_pause('after_check');
     if (plan->>'deletes')::boolean or (plan->>'edges_change')::boolean then

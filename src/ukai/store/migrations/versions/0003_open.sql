@@ -12,8 +12,10 @@ create type gate_node as (
     domain text,
     type text,
     types text[],         -- see: the types that may stand here, null for any
-    key text,             -- the natural key, or the claimed value
+    key text,
     field text,           -- look = claim: the unique field
+    value text,           -- and its claimed value
+    needs text[],         -- upsert: what a new node would lack
     mode int,             -- 1 key share, 2 share, 3 no key update, 4 update
     set jsonb,
     unset text[],
@@ -133,7 +135,7 @@ begin
                 (select x.id from node x where x.type = o.type and x.key = o.key and x.gone = 0),
                 case when o.act = 'upsert' then o.id end)
             when 'claim' then coalesce(
-                (select c.holder from claim c where c.type = o.type and c.name = o.field and c.value = o.key),
+                (select c.holder from claim c where c.type = o.type and c.name = o.field and c.value = o.value),
                 case when o.act = 'upsert' then o.id end)
             else o.id
         end order by o.n)
@@ -178,7 +180,7 @@ create function gate_heirs(sources uuid[], most int) returns uuid[] language plp
 begin
     return (
     with recursive heir(id) as (
-        select unnest(sources)
+        select v.id from node v where v.id = any (sources)
         union
         select next.id
         from heir h cross join lateral (

@@ -1,0 +1,390 @@
+"""A checked plan as the JSON that the commit function runs: what is locked how, written, and still to be judged.
+
+The fields of its nodes and edges are explained at the types `gate_node` and `gate_edge` (migration 0003).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from ukai.gate import delta as deltas
+from ukai.gate import plan as plans
+from ukai.gate.author import Author
+from ukai.graph import schema
+from ukai.kit import canonical, handle
+
+SEE, SHARE, WRITE, DELETE = 1, 2, 3, 4
+"""How a node is locked: FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE, FOR UPDATE."""
+
+LONGEST_CLAIM = 200
+"""Longer values are claimed by their hash: an index row has an end."""
+
+NewId = Callable[[], UUID]
+_NAMES = re.compile(r"\{([^{}]+)\}")
+
+
+@dataclass(kw_only=True)
+class Program:
+    """What goes to the database, and what helps to explain its answer."""
+
+    body: dict[str, Any]
+    nodes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    edges: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    plans: dict[int, plans.NodePlan] = field(default_factory=dict[int, plans.NodePlan])
+    """Node position -> the operation that put it there; ends of edges have none."""
+
+
+def of(
+    plan: plans.Plan,
+    *,
+    author: Author,
+    context: Mapping[str, str],
+    domains: Iterable[schema.Domain],
+    at: datetime,
+    new_id: NewId,
+    cascade_limit: int,
+) -> Program:
+    """The program of `plan`. `domains` are those whose versions must still be current when it commits."""
+    readers = {(t.type, t.readers.edge) for d in domains for t in d.types if t.readers and t.readers.edge}
+    return _Builder(author=author, context=context, at=at, new_id=new_id, inherited=readers).build(
+        plan, domains=domains, cascade_limit=cascade_limit
+    )
+
+
+def claimed(value: Any) -> str:
+    """The text under which a unique value is claimed."""
+    text = canonical.dumps(value)
+    return text if len(text) <= LONGEST_CLAIM else "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def path_of(type: schema.Type, domain: str, key: str, values: Mapping[str, Any]) -> str:
+    """The node's place in the hierarchy; a field without a value leaves its segment empty."""
+    if not type.path:
+        return f"{domain}/{type.type}/{key}"
+    return _NAMES.sub(lambda m: _text(values.get(m[1])), type.path)
+
+
+def _text(value: Any) -> str:
+    """As `jsonb ->>` writes it, so that an update gives the path that a create would give."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else canonical.dumps(value)
+
+
+def readers_of(type: schema.Type, values: Mapping[str, Any]) -> list[str] | None:
+    """Who may read the node: None when the type declares none, empty for nobody (an edge's are filled in later)."""
+    if type.readers is None:
+        return None
+    if type.readers.field:
+        value: Any = values.get(type.readers.field)
+        return [] if value is None else [value] if isinstance(value, str) else list(value)
+    return list(type.readers.names)
+
+
+class _Builder:
+    def __init__(
+        self,
+        *,
+        author: Author,
+        context: Mapping[str, str],
+        at: datetime,
+        new_id: NewId,
+        inherited: set[tuple[str, str]],
+    ) -> None:
+        self.context, self.new_id, self.inherited = context, new_id, inherited
+        self.at = canonical.dumps(at).strip('"')
+        self.by = {"by": str(author), "at": self.at}
+        self.program = Program(body={"author": author.as_json(), "at": self.at})
+        self.refs: dict[str, int] = {}
+        self.ends: dict[tuple[str, str], int] = {}
+        self.claims: list[dict[str, Any]] = []
+        self.flags: dict[str, bool] = {}
+
+    def build(self, plan: plans.Plan, *, domains: Iterable[schema.Domain], cascade_limit: int) -> Program:
+        for one in plan.nodes:
+            self._node(one)
+        for one in plan.edges:
+            self._edge(one)
+        body = self.program.body
+        body |= {
+            "commit": str(self.new_id()),
+            "domains": {d.domain: d.version for d in domains},
+            "nodes": self.program.nodes,
+            "edges": self.program.edges,
+            "cascade_limit": cascade_limit,
+            **self.flags,
+        }
+        if self.claims:
+            body["claims"] = self.claims
+        return self.program
+
+    def _add(self, row: dict[str, Any], plan: plans.NodePlan | None = None) -> int:
+        row["n"] = n = len(self.program.nodes)
+        self.program.nodes.append(row)
+        if plan is not None:
+            self.program.plans[n] = plan
+        return n
+
+    def _node(self, plan: plans.NodePlan) -> None:
+        op = plan.op
+        if isinstance(op, deltas.CreateNode):
+            self._create(plan, op)
+        elif isinstance(op, deltas.UpsertNode):
+            self._upsert(plan, op)
+        elif isinstance(op, deltas.UpdateNode):
+            self._update(plan, op)
+        else:
+            row = {"at": op.at, "act": "delete", "mode": DELETE, "prov": self.by, **self._target(op.target)}
+            self._guards(row, op, plan)
+            self._flag("deletes", "counts", "claims_change", *(("heirs",) if self.inherited else ()))
+            self.ends[(op.target.kind, op.target.value)] = self._add(row, plan)
+
+    def _create(self, plan: plans.NodePlan, op: deltas.CreateNode) -> None:
+        type, domain = _typed(plan)
+        id = str(self.new_id())
+        values = {k: v for k, v in plan.set.items() if v is not None}
+        key = plan.key if plan.key is not None else id
+        row: dict[str, Any] = {
+            "at": op.at,
+            "act": "create",
+            "look": "new",
+            "id": id,
+            "domain": domain.domain,
+            "type": type.type,
+            "key": key,
+            "set": values,
+            "path": path_of(type, domain.domain, key, values),
+            "readers": readers_of(type, values),
+            "state": plan.to_state,
+            "prov": self.by,
+        }
+        if op.ref:
+            row["ref"] = op.ref
+        self._inherits(row, type)
+        self._minimum(domain, type)
+        self._flag("creates")
+        n = self._add(row, plan)
+        if op.ref:
+            self.refs[op.ref] = n
+        self._claim(n, type, values, op, key="set")
+
+    def _upsert(self, plan: plans.NodePlan, op: deltas.UpsertNode) -> None:
+        type, domain = _typed(plan)
+        id = str(self.new_id())
+        given = {**plan.match, **plan.set}
+        values = {k: v for k, v in given.items() if v is not None}
+        defaults = {f.key: f.default for f in type.fields if f.default is not None and f.key not in given}
+        fill = defaults | {k: v for k, v in plan.server_set.items() if v is not None}
+        whole = fill | values
+        key = plan.key if plan.key is not None else id
+        initial = (type.states.initial or type.states.values[:1]) if type.states else (None,)
+        needs = [f.key for f in type.fields if f.required and f.key not in whole]
+        needs += [k for k in type.key if k not in whole and k not in needs]
+        if plan.to_state is not None and plan.to_state not in initial:
+            needs.append("@state")
+        row: dict[str, Any] = {
+            "at": op.at,
+            "act": "upsert",
+            "id": id,
+            "domain": domain.domain,
+            "type": type.type,
+            "key": key,
+            "mode": WRITE,
+            "set": values,
+            "fill": fill,
+            "needs": needs or None,
+            "path": path_of(type, domain.domain, key, whole),
+            "readers": readers_of(type, whole),
+            "born": plan.to_state if plan.to_state is not None else initial[0],
+            "prov": self.by,
+        }
+        if set(plan.match) == set(type.key):
+            row["look"] = "key"
+        else:
+            ((name, value),) = plan.match.items()
+            row |= {"look": "claim", "field": name, "value": claimed(value)}
+        if op.ref:
+            row["ref"] = op.ref
+        self._patch(row, type, given, plan)
+        self._guards(row, op, plan)
+        self._inherits(row, type)
+        self._minimum(domain, type)
+        self._flag("creates", "updates")
+        n = self._add(row, plan)
+        if op.ref:
+            self.refs[op.ref] = n
+        self.ends[("handle", f"{type.type}#{key}")] = n
+        self._claim(n, type, values, op, key="set")
+
+    def _update(self, plan: plans.NodePlan, op: deltas.UpdateNode) -> None:
+        type, _ = _typed(plan)
+        row: dict[str, Any] = {
+            "at": op.at,
+            "act": "update",
+            "mode": WRITE,
+            "set": {k: v for k, v in plan.set.items() if v is not None},
+            "prov": self.by,
+            **self._target(op.target),
+        }
+        self._patch(row, type, plan.set, plan)
+        self._guards(row, op, plan)
+        self._flag("updates")
+        n = self._add(row, plan)
+        self.ends[(op.target.kind, op.target.value)] = n
+        self._claim(n, type, row["set"], op, key="set")
+
+    def _patch(self, row: dict[str, Any], type: schema.Type, given: Mapping[str, Any], plan: plans.NodePlan) -> None:
+        """What an update (or an upsert that finds a node) must know besides the values."""
+        unset = [k for k, v in given.items() if v is None]
+        if unset:
+            row["unset"] = unset
+        frozen = [k for k in given if k in type.key or (k in type.by_key and type.by_key[k].immutable)]
+        if row.get("look") == "key":
+            frozen = [k for k in frozen if k not in type.key]
+        if frozen:
+            row["frozen"] = frozen
+        if plan.to_state is not None:
+            row["state"] = plan.to_state
+            row["sources"] = (
+                [t.source for t in type.states.transitions if t.target == plan.to_state] if type.states else []
+            )
+        if any(name in given for name in _NAMES.findall(type.path)):
+            row["template"] = type.path
+        if type.readers and type.readers.field and type.readers.field in given:
+            row |= {"rereads": True, "readers": readers_of(type, given)}
+            if self.inherited:
+                row["heirs"] = True
+                self._flag("heirs")
+        claimed_fields = [f.key for f in type.unique if f.key in given]
+        if claimed_fields:
+            row["release"] = claimed_fields
+            self._flag("claims_change")
+
+    def _claim(self, n: int, type: schema.Type, values: Mapping[str, Any], op: deltas.Op, *, key: str) -> None:
+        for f in type.unique:
+            if values.get(f.key) is not None:
+                where = op.pointer(key, f.key)
+                claim = {"n": n, "type": type.type, "name": f.key, "value": claimed(values[f.key]), "where": where}
+                self.claims.append(claim)
+                self._flag("claims_change")
+
+    def _inherits(self, row: dict[str, Any], type: schema.Type) -> None:
+        if type.readers and type.readers.edge:
+            row["heirs"] = True
+            self._flag("heirs")
+
+    def _minimum(self, domain: schema.Domain, type: schema.Type) -> None:
+        for e in domain.edges:
+            if (e.min_out and type.type in e.sources) or (e.min_in and type.type in e.targets):
+                self._flag("counts")
+
+    def _guards(
+        self, row: dict[str, Any], op: deltas.UpdateNode | deltas.UpsertNode | deltas.DeleteNode, plan: plans.NodePlan
+    ) -> None:
+        if op.if_version is not None:
+            row["if_version"] = op.if_version
+        if plan.test:
+            row["test"] = dict(plan.test)
+
+    def _edge(self, plan: plans.EdgePlan) -> None:
+        op, type = plan.op, plan.type
+        creates, deletes = isinstance(op, deltas.CreateEdge), isinstance(op, deltas.DeleteEdge)
+        out = self._end(op.source, type.sources)
+        into = self._end(op.target, type.targets)
+        row: dict[str, Any] = {
+            "n": len(self.program.edges),
+            "at": op.at,
+            "act": "create" if creates else "delete" if deletes else "update",
+            "id": str(self.new_id()),
+            "domain": plan.domain.domain,
+            "type": type.edge,
+            "src": out,
+            "dst": into,
+            "prov": self.by,
+        }
+        if not deletes:
+            row["set"] = {k: v for k, v in plan.set.items() if v is not None}
+            row["unset"] = [k for k, v in plan.set.items() if v is None] or None
+        if not creates:
+            self._flag("edges_change")
+            if not isinstance(op, deltas.CreateEdge) and op.if_version is not None:
+                row["if_version"] = op.if_version
+            if plan.test:
+                row["test"] = dict(plan.test)
+            frozen = [k for k in plan.set if k in type.by_key and type.by_key[k].immutable]
+            if frozen and not deletes:
+                row["frozen"] = frozen
+        self.program.edges.append(row)
+        if creates:
+            self._ruled(row, type)
+        if deletes:
+            self._freed(row, type)
+        if creates or deletes:
+            self._passes_readers(row, type)
+
+    def _ruled(self, row: dict[str, Any], type: schema.EdgeType) -> None:
+        """A side with a maximum is claimed when that is one, and otherwise locked and counted."""
+        for end, most, name in (("src", type.max_out, "once_out"), ("dst", type.max_in, "once_in")):
+            if most == 1:
+                row[name] = True
+                self._flag("claims_change")
+            elif most is not None:
+                self._lock(row[end], WRITE)
+                self._flag("counts")
+        if type.acyclic:
+            row["acyclic"] = True
+            self._flag("acyclic")
+
+    def _freed(self, row: dict[str, Any], type: schema.EdgeType) -> None:
+        for end, least, most in (("src", type.min_out, type.max_out), ("dst", type.min_in, type.max_in)):
+            if most == 1:
+                self._flag("claims_change")
+            if least:
+                self._lock(row[end], WRITE)
+                self._flag("counts")
+
+    def _passes_readers(self, row: dict[str, Any], type: schema.EdgeType) -> None:
+        """The end that takes its readers from the other is written; the other must keep its own until the commit."""
+        for heir, source, types in (("src", "dst", type.sources), ("dst", "src", type.targets)):
+            if any((t, type.edge) in self.inherited for t in types):
+                self._lock(row[heir], WRITE)
+                self.program.nodes[row[heir]]["heirs"] = True
+                self._lock(row[source], SHARE)
+                self._flag("heirs")
+
+    def _end(self, target: deltas.Target, types: Sequence[str]) -> int:
+        if target.kind == "ref":
+            return self.refs[target.value]
+        known = self.ends.get((target.kind, target.value))
+        if known is not None:
+            return known
+        row = {"at": target.at, "act": "see", "mode": SEE, "types": list(types), **self._target(target)}
+        n = self.ends[(target.kind, target.value)] = self._add(row)
+        return n
+
+    def _lock(self, n: int, mode: int) -> None:
+        row = self.program.nodes[n]
+        if row.get("look") != "new":
+            row["mode"] = max(row["mode"], mode)
+
+    def _target(self, target: deltas.Target) -> dict[str, Any]:
+        value = self.context[target.value] if target.kind == "context_ref" else target.value
+        named = handle.parse(value)
+        if named is None:
+            return {"look": "id", "id": value}
+        return {"look": "key", "type": named.type, "key": named.key}
+
+    def _flag(self, *names: str) -> None:
+        self.flags |= dict.fromkeys(names, True)
+
+
+def _typed(plan: plans.NodePlan) -> tuple[schema.Type, schema.Domain]:
+    if plan.type is None or plan.domain is None:
+        raise ValueError(f"{plan.op.at} was not checked again once its type was known")
+    return plan.type, plan.domain
