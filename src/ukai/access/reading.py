@@ -1,0 +1,66 @@
+"""Which records and fields an audience reads: formats §6, rules (1) to (5). The part that runs for every record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from ukai.access.field_policy import Allowlist
+from ukai.access.record import ALL, NONE, Fields, Record, common
+from ukai.access.rule import Member
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The right to read, compiled."""
+
+    members: tuple[Member, ...]
+    """One for each person of the audience."""
+    allowlist: Allowlist
+    types: frozenset[str] | None
+    """All declared types; a record of another is not read. None: not known here, so not asked."""
+    _listed: dict[str, Fields] = field(default_factory=dict[str, Fields], compare=False, repr=False)
+
+    def listed(self, type: str) -> Fields:
+        """The fields of a type that the field policies leave."""
+        found = self._listed.get(type)
+        if found is None:
+            found = NONE if self.is_unknown(type) else self.allowlist.fields(type)
+            self._listed[type] = found
+        return found
+
+    def is_unknown(self, type: str) -> bool:
+        return self.types is not None and type not in self.types
+
+    def is_open(self, record: Record) -> bool:
+        """Whether the record is read at all; single fields may still be withheld."""
+        return bool(self.members and self.listed(record.type)) and all(
+            m.is_reader(record) and m.granted(record) and not m.is_denied(record) for m in self.members
+        )
+
+    def fields(self, record: Record) -> Fields:
+        """The fields that are read; `ALL` only when nothing is withheld."""
+        left = self.listed(record.type)
+        if not left or not self.members:
+            return NONE
+        for member in self.members:
+            if record.readers is not None and record.readers.isdisjoint(member.caller.principals):
+                return NONE
+            left = common(left, member.granted(record))
+            if not left or member.is_denied(record):
+                return NONE
+            withheld = member.denied_fields(record) if member.partial else NONE
+            if withheld is ALL:
+                return NONE
+            if withheld:
+                left = (frozenset(record.fields) if left is ALL else left) - withheld
+        return left
+
+    def visible(self, record: Record) -> Record | None:
+        """The record with the fields that are read and without owners; None when no field is left."""
+        fields = self.fields(record)
+        if fields is ALL:
+            return replace(record, owners=()) if record.owners else record
+        if not fields:
+            return None
+        seen = {k: v for k, v in record.fields.items() if k in fields}
+        return Record(type=record.type, key=record.key, path=record.path, fields=seen, readers=record.readers)

@@ -1,0 +1,139 @@
+"""What an audience may do with one agent: compiled once, then asked for every record.
+
+Everything holds for the whole audience: one member who may not is a no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ukai.access import fingerprint, rows, rule, say, why, write
+from ukai.access.caller import Audience
+from ukai.access.decision import Decision
+from ukai.access.field_policy import Allowlist
+from ukai.access.policy import Policy
+from ukai.access.reading import Reading
+from ukai.access.record import ALL, NONE, Fields, OwningEdge, Record, common, union
+from ukai.access.write import Transition
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rights:
+    """Rights of `audience` with `agent` on `channel`. Values: equal files and callers give equal answers."""
+
+    audience: Audience
+    agent: str
+    channel: str | None
+    policies: tuple[Policy, ...]
+    allowlist: Allowlist
+    types: frozenset[str] | None
+    """All declared types; a record of another has no rights on it. None: not known here, so not asked."""
+    agents: frozenset[str] | None = None
+    """All agents; another may not be invoked. None: not known here."""
+
+    @cached_property
+    def invoke(self) -> Decision:
+        """Whether they may use the agent here."""
+        if self.agents is not None and self.agent not in self.agents:
+            return say.no("invoke", f"no agent is named {self.agent!r}", denied_by=("unknown",))
+        return say.simple("invoke", self.agent, self.invokers, self.policies)
+
+    def read(self, record: Record, field: str | None = None) -> Decision:
+        """Whether they may read the record (as a whole: fields may still be withheld), or this field of it."""
+        return why.read(self.reading, record, field, self.agent, self.policies)
+
+    def fields(self, record: Record) -> Fields:
+        """The fields they may read; `ALL` only when nothing is withheld."""
+        return self.reading.fields(record)
+
+    def visible(self, record: Record) -> Record | None:
+        """The record as they may see it, with the fields they may read and no owners; None when there is nothing.
+
+        Its key and path are its name: they show whenever a field does.
+        """
+        return self.reading.visible(record)
+
+    def may_write(
+        self, type: str, fields: Fields, transition: Transition | None = None, record: Record | None = None
+    ) -> Decision:
+        """Whether they may change these fields of the record, and move it from one state to another.
+
+        `record` is what stands before an update and what would stand after a create; `fields` is `ALL` for a delete.
+        Without a record only policies count that allow the whole type, and every denial that could hit one of it.
+        """
+        if self.reading.is_unknown(type) or (record is not None and record.type != type):
+            return say.no("write", f"no type is named {type!r} here", denied_by=("unknown",))
+        return write.decide(self.writers, type=type, fields=fields, transition=transition, record=record)
+
+    def may_send(self, output: str) -> Decision:
+        """Whether they may send to this kind of destination outside. Off unless listed (P3.6)."""
+        senders = tuple(m.only(lambda p: p.outputs is None or output in p.outputs) for m in self.senders)
+        return say.simple("send", output, senders, self.policies)
+
+    def tell(self, record: Record) -> frozenset[str]:
+        """Fields of a record that a refusal may disclose (P3.5). What is denied outright stays untold."""
+        reading = self.reading
+        left = reading.listed(record.type) if reading.members else NONE
+        for teller, reader in zip(self.tellers, reading.members, strict=True):
+            if not reader.is_reader(record) or reader.is_denied(record):
+                return NONE
+            told: Fields = NONE
+            for teller_rule in teller.side(record.type).allows:
+                if teller_rule.selects(record):
+                    told = union(told, teller_rule.policy.fields)
+            left = common(left, told)
+            withheld = reader.denied_fields(record)
+            left = NONE if withheld is ALL or left is ALL else left - withheld
+        return NONE if left is ALL else left
+
+    def sql(self, alias: str = "n", owning: Sequence[OwningEdge] = ()) -> tuple[str, list[Any]]:
+        """`(text, params)`: a boolean expression over `node alias` that is true for the records they may read.
+
+        Owners are looked up along `owning` in `edge` and `node`. Text for `%s` parameters, to be put in a `where`.
+        """
+        bound = self.allowlist.types()
+        if self.types is not None:
+            bound = self.types if bound is None else bound & self.types
+        clause = rows.readable(self.reading.members, types=bound, alias=alias, owning=owning)
+        return clause.text, list(clause.params)
+
+    @cached_property
+    def principals_hash(self) -> str:
+        """Equal for two audiences only when every answer is equal: fit to be part of a cache's key."""
+        return fingerprint.of(
+            agent=self.agent,
+            types=self.types,
+            agents=self.agents,
+            allowlist=self.allowlist,
+            members=zip(self.invokers, self.reading.members, self.writers, self.tellers, self.senders, strict=True),
+        )
+
+    @cached_property
+    def invokers(self) -> tuple[rule.Member, ...]:
+        return self._members("invoke")
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The part that is asked for every record; hold on to it in a loop."""
+        return Reading(members=self._members("read"), allowlist=self.allowlist, types=self.types)
+
+    @cached_property
+    def writers(self) -> tuple[rule.Member, ...]:
+        return self._members("write")
+
+    @cached_property
+    def tellers(self) -> tuple[rule.Member, ...]:
+        return self._members("tell")
+
+    @cached_property
+    def senders(self) -> tuple[rule.Member, ...]:
+        return self._members("send")
+
+    def _members(self, right: str) -> tuple[rule.Member, ...]:
+        return tuple(
+            rule.member(c, self.policies, right=right, agent=self.agent, channel=self.channel)
+            for c in self.audience.callers
+        )

@@ -1,0 +1,77 @@
+"""Whether a change may be written: field by field, transition by transition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ukai.access import say
+from ukai.access.decision import Decision
+from ukai.access.policy import Policy
+from ukai.access.record import ALL, NONE, Fields, Record, union
+from ukai.access.rule import Member, Rule
+
+Transition = tuple[str | None, str]
+"""From a state (None: none yet) to a state."""
+
+
+def decide(
+    members: Sequence[Member], *, type: str, fields: Fields, transition: Transition | None, record: Record | None
+) -> Decision:
+    """A yes when for every member some policies grant each field and the transition, and none denies."""
+    if not members:
+        return say.nobody("write")
+    name = record.handle if record else type
+    found: list[Policy] = []
+    for member in members:
+        hit = [p for p in _denials(member, type, record) if _hits(p, fields, transition)]
+        if hit:
+            return say.denied("write", name, member.caller, hit)
+        grants = list(_grants(member, type, record))
+        lacking = _lacking(grants, fields, transition)
+        if lacking:
+            return say.lacking("write", name, member.caller, lacking)
+        found += grants
+    return say.yes("write", name, [m.caller for m in members], found)
+
+
+def _grants(member: Member, type: str, record: Record | None) -> Iterable[Policy]:
+    allows = member.side(type).allows
+    if record is None:
+        return [r.policy for r in allows if not r.where and r.paths is None]
+    rules: list[Rule] = [r for r in allows if r.selects(record)]
+    return [r.policy for r in (*rules, *member.through(record))]
+
+
+def _denials(member: Member, type: str, record: Record | None) -> Iterable[Policy]:
+    if record is not None:
+        return [r.policy for r in (*member.denying(record), *member.withholding(record))]
+    side = member.side(type)
+    passing = [r for r in (*member.denies, *member.partial) if r.policy.and_owned]
+    return [r.policy for r in (*side.denies, *side.partial, *passing)]
+
+
+def _hits(policy: Policy, fields: Fields, transition: Transition | None) -> bool:
+    """A denial of the whole record hits any change; one of fields or transitions hits those."""
+    if policy.fields is ALL and policy.transitions is None:
+        return True
+    named = policy.fields is not ALL and (fields is ALL or not policy.fields.isdisjoint(fields))
+    return named or (transition is not None and policy.transitions is not None and _moves(policy, transition))
+
+
+def _lacking(grants: Sequence[Policy], fields: Fields, transition: Transition | None) -> list[str]:
+    if not grants:
+        return ["a policy that covers it"]
+    granted: Fields = NONE
+    for policy in grants:
+        granted = union(granted, policy.fields)
+    lacking: list[str] = []
+    if granted is not ALL:
+        lacking = ['`fields: ["*"]`'] if fields is ALL else [f"the field {f!r}" for f in sorted(fields - granted)]
+    if transition and not any(p.transitions is not None and _moves(p, transition) for p in grants):
+        lacking.append(f"the transition {transition[0]}->{transition[1]}")
+    return lacking
+
+
+def _moves(policy: Policy, transition: Transition) -> bool:
+    source, target = transition
+    return any(s in ("*", source) and t in ("*", target) for s, t in policy.transitions or ())
