@@ -137,7 +137,9 @@ class Type:
 
     type: str
     key: tuple[str, ...] = ()
-    """Fields of the natural key. Empty: nodes are keyed by their id."""
+    """Fields of the natural key; a file that names none gets its first field that is required and unique. Empty: nodes
+    are keyed by their id.
+    """
     path: str = ""
     """Template of the place in the hierarchy; `{field}` is replaced. Empty: `domain/Type/key`."""
     readers: Readers | None = None
@@ -228,8 +230,8 @@ class Domain:
 
 
 def as_data(value: Any) -> Any:
-    """Plain JSON data of any value of this module, what is left at its default left out. `domain_file.from_data`
-    reads it back.
+    """Plain JSON data of any value of this module, what is left at its default left out, under our own names: for the
+    fingerprint. `domain_file.as_data` writes the language of the file.
     """
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: as_data(getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != _default(f)}

@@ -1,0 +1,133 @@
+"""The domains of a deployment, ready to judge: types and edges by name, their checks and rules compiled once.
+
+A type is compiled when it is first used. `with_domain` gives the next catalogue after an upload and keeps what the
+other domains have compiled, so that one of 130 uploads costs one domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ukai.graph import cel, conditions, kinds
+from ukai.graph.schema import Domain, EdgeType, Field, Rule, Type
+
+
+class RuleDoesNotCompile(ValueError):
+    """A domain came in without having been checked at upload."""
+
+
+@dataclass(frozen=True)
+class CompiledType:
+    """A type with what judges its nodes."""
+
+    domain: Domain
+    type: Type
+
+    @cached_property
+    def checks(self) -> Mapping[str, kinds.Check]:
+        """Field -> check."""
+        return {f.key: kinds.compile(f) for f in self.type.fields}
+
+    @cached_property
+    def required(self) -> tuple[Field, ...]:
+        """What a create must name: required, without a default and not set by the server."""
+        return _required(self.type.fields)
+
+    @cached_property
+    def filled(self) -> tuple[Field, ...]:
+        """What is filled in on create: defaults and server-set fields."""
+        return tuple(f for f in self.type.fields if f.server_set or f.default is not None)
+
+    @cached_property
+    def refs(self) -> tuple[Field, ...]:
+        """Fields that name other nodes."""
+        return tuple(f for f in self.type.fields if f.kind == "ref" and not f.any_of)
+
+    @cached_property
+    def rules(self) -> tuple[tuple[Rule, cel.Program], ...]:
+        """The rules, ready to run. Raises RuleDoesNotCompile."""
+        if not self.type.rules:
+            return ()
+        environment = conditions.environment_of(self.type)
+        return tuple((r, _program(environment, r, self.type.type)) for r in self.type.rules)
+
+    def name_of(self, part: str) -> str:
+        """`review@7#Type.field`: how a rejection names what refused it."""
+        return f"{self.domain.domain}@{self.domain.version}#{self.type.type}.{part}"
+
+
+@dataclass(frozen=True)
+class CompiledEdge:
+    """An edge type with what judges its edges."""
+
+    domain: Domain
+    type: EdgeType
+
+    @cached_property
+    def checks(self) -> Mapping[str, kinds.Check]:
+        """Field -> check."""
+        return {f.key: kinds.compile(f) for f in self.type.fields}
+
+    @cached_property
+    def required(self) -> tuple[Field, ...]:
+        """What a create must name."""
+        return _required(self.type.fields)
+
+    @cached_property
+    def filled(self) -> tuple[Field, ...]:
+        """What is filled in on create."""
+        return tuple(f for f in self.type.fields if f.server_set or f.default is not None)
+
+    def name_of(self, part: str) -> str:
+        """`review@7#edge.field`."""
+        return f"{self.domain.domain}@{self.domain.version}#{self.type.edge}.{part}"
+
+
+class Catalogue:
+    """All domains, by the names that a delta may use."""
+
+    def __init__(self, domains: Iterable[Domain]) -> None:
+        self.domains: Mapping[str, Domain] = {d.domain: d for d in domains}
+        self._types = {t.type: CompiledType(d, t) for d in self.domains.values() for t in d.types}
+        self._edges = {e.edge: CompiledEdge(d, e) for d in self.domains.values() for e in d.edges}
+
+    def type(self, name: str) -> CompiledType | None:
+        """The node type of this name."""
+        return self._types.get(name)
+
+    def edge(self, name: str) -> CompiledEdge | None:
+        """The edge type of this name."""
+        return self._edges.get(name)
+
+    def types(self, domain: str = "") -> list[str]:
+        """Names of node types, of one domain or of all."""
+        return [n for n, t in self._types.items() if domain in ("", t.domain.domain)]
+
+    def edges(self, domain: str = "") -> list[str]:
+        """Names of edge types, of one domain or of all."""
+        return [n for n, e in self._edges.items() if domain in ("", e.domain.domain)]
+
+    @cached_property
+    def minimal(self) -> tuple[CompiledEdge, ...]:
+        """Edge types that a node must have from its beginning."""
+        return tuple(e for e in self._edges.values() if e.type.min_out or e.type.min_in)
+
+    def with_domain(self, domain: Domain) -> Catalogue:
+        """This catalogue with one domain added or replaced."""
+        found = Catalogue([*(d for n, d in self.domains.items() if n != domain.domain), domain])
+        found._types |= {n: t for n, t in self._types.items() if t.domain.domain != domain.domain}
+        found._edges |= {n: e for n, e in self._edges.items() if e.domain.domain != domain.domain}
+        return found
+
+
+def _required(fields: Iterable[Field]) -> tuple[Field, ...]:
+    return tuple(f for f in fields if f.required and not f.server_set and f.default is None)
+
+
+def _program(environment: cel.Environment, rule: Rule, type: str) -> cel.Program:
+    program = environment.compile(rule.require)
+    if isinstance(program, list):
+        raise RuleDoesNotCompile(f"rule {rule.id!r} of {type}: {program[0].message}")
+    return program
