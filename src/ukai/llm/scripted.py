@@ -106,15 +106,14 @@ class Scripted(LocalModel):
             raise ScriptFault(f"the script has {len(self._steps)} steps, and only {len(self.asked)} were asked for")
 
     async def _play(self, step: Step, asked: Asked, number: int) -> list[TextPart | ToolCallPart]:
-        while not isinstance(step, str | Call | Sequence):
-            if isinstance(step, BaseException):
-                raise step
-            if isinstance(step, Wait):
-                await step.on()
-                step = step.then
-            else:
-                step = step(asked)
-        parts = [step] if isinstance(step, str | Call) else step
+        if isinstance(step, BaseException):
+            raise step
+        if isinstance(step, Wait):
+            await step.on()
+            return await self._play(step.then, asked, number)
+        if callable(step):
+            return await self._play(step(asked), asked, number)
+        parts: Sequence[str | Call] = [step] if isinstance(step, str | Call) else step
         return [_part(part, f"step-{number}-{i}") for i, part in enumerate(parts, 1)]
 
 

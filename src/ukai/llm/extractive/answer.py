@@ -1,0 +1,155 @@
+"""The answer: the sentences of the evidence that answer best, quoted and cited, or the honest word that none does.
+
+Three outcomes, in falling order of what the evidence carries: *found* (a sentence answers), *near* (the evidence is
+about the things that were named, but no sentence matches outright: the answer says so before it quotes), *not found*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ukai.llm.extractive import citation, evidence, names, sentences, words
+from ukai.llm.extractive.rank import Asked, Candidate, Ranked, order
+from ukai.llm.protocols import Embedder
+
+NOTICE = "This answer was not written by a language model: it only quotes the evidence."
+NEAR = "No sentence of the evidence answers this outright; the nearest ones are:"
+NOT_FOUND = "Not found in the evidence."
+AT_MOST = 4
+"""Quotes in one answer."""
+WITHIN = 0.9
+"""How far below the best a quote may rank, in the unit of the mix."""
+
+# Chosen on the tuning half of tests/llm/corpus.py; what they do on the other half: docs/design/extractive.md.
+FOUND_COSINE = 0.42
+FOUND_WORDS, FOUND_WORDS_COSINE = 0.5, 0.30
+FOUND_FIELD_COSINE = 0.25
+NEAR_COSINES, NEAR_WITHIN, NEAR_PER_ITEM = 0.50, 0.25, 2
+"""Of the cosine of the sentence and that of its whole item, added."""
+FOUND_WORDS_ALONE, NEAR_WORDS_ALONE = 0.6, 0.3
+"""Without an embedder."""
+
+Outcome = Literal["found", "near", "not_found"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the evidence carries."""
+
+    outcome: Outcome
+    quotes: tuple[citation.Quote, ...] = ()
+    unnamed: tuple[str, ...] = ()
+    """Names in the question that no item mentions."""
+    best_items: tuple[int, ...] = ()
+    """Items in order of their best sentence: what is worth reading further."""
+
+    def text(self, *, failed: Sequence[str] = ()) -> str:
+        """As it is shown. `failed`: tools whose part of the evidence is missing."""
+        lines = [NOTICE]
+        if self.outcome == "not_found":
+            lines.append(NOT_FOUND)
+            if self.unnamed:
+                lines.append("It never mentions " + ", ".join(f"“{citation.quotable(n)}”" for n in self.unnamed) + ".")
+        elif self.outcome == "near":
+            lines.append(NEAR)
+        lines = [" ".join(lines), *(citation.line(quote) for quote in self.quotes)]
+        if failed:
+            lines.append("These calls failed, and what they would have returned is missing: " + ", ".join(failed) + ".")
+        return "\n".join(lines)
+
+
+def answer(question: str, items: Sequence[evidence.Item], *, embedder: Embedder | None) -> Answer:
+    """What `items` say to `question`. The same arguments give the same answer, to the byte."""
+    asked = Asked.of(question)
+    unnamed = tuple(names.missing(asked.names, " ".join(item.everything for item in items)))
+    every = list(candidates(asked, items))
+    ranked = order(asked, every, items, embedder=embedder)
+    best_items = tuple(dict.fromkeys(r.candidate.item for r in ranked))
+    if unnamed or not ranked or not words.terms(question):
+        return Answer(outcome="not_found", unnamed=unnamed, best_items=best_items)
+    outcome, chosen = _chosen(asked, ranked, has_embedder=embedder is not None)
+    shown = [r.candidate for r in chosen]
+    if outcome == "found":
+        shown[1:1] = _following(shown[0], every)
+    quotes = [citation.Quote(text=citation.quotable(c.text), cite=items[c.item].cite) for c in shown]
+    return Answer(outcome=outcome, quotes=tuple(dict.fromkeys(quotes)), best_items=best_items)
+
+
+def candidates(asked: Asked, items: Sequence[evidence.Item]) -> Iterator[Candidate]:
+    """Everything that could be quoted: sentences of texts, and the `field: value` lines that the question touches."""
+    wanted = words.terms(asked.bare)
+    for index, item in enumerate(items):
+        for text in item.texts:
+            parts = sentences.split(text)
+            for i, part in enumerate(parts):
+                around = " ".join([item.title, item.cite, *parts[max(0, i - 1) : i], *parts[i + 1 : i + 2]])
+                yield Candidate(text=part, meant=part, around=around, item=index)
+        for label, value in item.fields:
+            spoken = label.replace("_", " ").replace(".", " ")
+            label_words = words.terms(spoken)
+            by_label = _touches(wanted, label_words)
+            if by_label or _touches(wanted, words.terms(value)):
+                yield Candidate(
+                    text=f"{label}: {value}",
+                    meant=f"{spoken}: {value}",
+                    around=item.title,
+                    item=index,
+                    is_field=by_label,
+                    is_asked_for=by_label and all(_touches(wanted, [word]) for word in label_words),
+                )
+
+
+def _following(best: Candidate, every: Sequence[Candidate]) -> list[Candidate]:
+    """The sentence behind the best one: where a text names a thing first, it often says the rest there."""
+    after = every[every.index(best) + 1 :][:1]
+    return [c for c in after if c.item == best.item and best.text == best.meant and c.text == c.meant]
+
+
+def _touches(wanted: Sequence[str], line: Sequence[str]) -> bool:
+    """Whether they share a word, or the root of one: `own` and `owner`, `renew` and `renewal`."""
+    return any(
+        a == b or (min(len(a), len(b)) >= 3 and abs(len(a) - len(b)) <= 3 and (a.startswith(b) or b.startswith(a)))
+        for a in wanted
+        for b in line
+    )
+
+
+def _chosen(asked: Asked, ranked: Sequence[Ranked], *, has_embedder: bool) -> tuple[Outcome, list[Ranked]]:
+    answers = _answers if has_embedder else _answers_by_words
+    found = [r for r in ranked if answers(r)]
+    if found:
+        return "found", [r for r in found if r.score >= found[0].score - WITHIN][:AT_MOST]
+    near = _near([r for r in ranked if asked.names and r.named == 1], has_embedder=has_embedder)
+    return ("near", near) if near else ("not_found", [])
+
+
+def _near(about: Sequence[Ranked], *, has_embedder: bool) -> list[Ranked]:
+    """The best of what is about the names that were asked for, from several items."""
+
+    def closeness(r: Ranked) -> float:
+        return r.cosine + r.item_cosine if has_embedder else r.covered
+
+    ordered = sorted(about, key=lambda r: -closeness(r))
+    floor = NEAR_COSINES if has_embedder else NEAR_WORDS_ALONE
+    if not ordered or closeness(ordered[0]) < floor:
+        return []
+    kept: list[Ranked] = []
+    for r in ordered:
+        of_item = sum(k.candidate.item == r.candidate.item for k in kept)
+        if closeness(r) >= closeness(ordered[0]) - NEAR_WITHIN and of_item < NEAR_PER_ITEM:
+            kept.append(r)
+    return kept[:AT_MOST]
+
+
+def _answers(r: Ranked) -> bool:
+    if r.named < 1:
+        return False
+    if r.candidate.is_field:
+        return r.cosine >= FOUND_FIELD_COSINE
+    return r.cosine >= FOUND_COSINE or (r.own >= FOUND_WORDS and r.cosine >= FOUND_WORDS_COSINE)
+
+
+def _answers_by_words(r: Ranked) -> bool:
+    return r.named == 1 and (r.own >= FOUND_WORDS_ALONE or r.candidate.is_field)
