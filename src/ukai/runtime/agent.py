@@ -12,7 +12,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from ukai.context import scope
+from ukai.context import scope as scopes
 from ukai.kit import document, shape
 from ukai.kit.finding import Finding
 from ukai.runtime.tools import ToolSpec
@@ -81,7 +81,7 @@ class Manifest:
     field_policy: str | None = None
     tools: ToolChoice | None = None
     budget: Budget | None = None
-    scope: scope.Scope | None = None
+    scope: scopes.Scope | None = None
     skills: tuple[str, ...] | None = None
     output: Output | None = None
     license: str | None = None
@@ -103,7 +103,7 @@ class Skill:
     metadata: Mapping[str, str] | None = None
     allowed_tools: Annotated[tuple[str, ...], Field(alias="allowed-tools")] = ()
     """Tools whose confirmation it waives; it never grants one (P1.9)."""
-    scope: scope.Scope | None = None
+    scope: scopes.Scope | None = None
     budget: Budget | None = None
     prose: str = ""
 
@@ -143,7 +143,7 @@ class Agent:
     """Names, sorted: of the global set what is left, and its own."""
     own_tools: Mapping[str, ToolSpec]
     budget: Budget
-    scope: scope.Scope | None
+    scope: scopes.Scope | None
     families: tuple[str, ...]
     """Outermost first."""
     skills: Mapping[str, Skill]
@@ -171,7 +171,7 @@ def parse_skill(doc: document.Document) -> tuple[Skill | None, list[Finding]]:
     if skill is None:
         return None, found
     if skill.scope is not None:
-        found = [*found, *scope.findings(skill.scope, doc, at="/scope")]
+        found = [*found, *scopes.findings(skill.scope, doc, at="/scope")]
     return (None if any(f.severity == "error" for f in found) else skill), found
 
 
@@ -186,7 +186,7 @@ def _findings(manifest: Manifest, doc: document.Document) -> Iterator[Finding]:
             hint="rename the folder and the field together",
         )
     if manifest.scope is not None:
-        yield from scope.findings(manifest.scope, doc, at="/scope")
+        yield from scopes.findings(manifest.scope, doc, at="/scope")
     for name in ("channels", "skills"):
         values: tuple[str, ...] = getattr(manifest, name) or ()
         for index, value in enumerate(values):

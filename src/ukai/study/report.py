@@ -92,8 +92,7 @@ def parse(doc: document.Document) -> tuple[Report | None, list[Finding]]:
     report, found = shape.parse(doc, Report, given={"question": doc.body})
     if report is None:
         # Outputs are looked at all the same: everything that is wrong is told at once.
-        outputs: Any = cast("Any", doc.data).get("outputs") if isinstance(doc.data, dict) else None
-        return None, [*found, *_outputs(outputs, doc)]
+        return None, [*found, *_outputs(cast("dict[str, Any]", doc.data).get("outputs"), doc)]
     found = [*found, *_outputs(list(report.outputs), doc), *_findings(report, doc)]
     return (None if any(f.severity == "error" for f in found) else report), found
 

@@ -13,6 +13,7 @@ from ukai.surfaces.cli import output
 VERBS: dict[str, tuple[str, str]] = {
     "db": ("db", "The database: start, stop, status, url, dump, restore."),
     "doctor": ("doctor", "Look at everything Ukai stands on."),
+    "lint": ("lint", "Every problem of a workspace or a tree of agent files, at once."),
     "bench": ("bench", "Measure: ukai bench NAME."),
 }
 """Verb -> (module that holds its `app`, one line of help). A new verb is one file here and one line in this table."""
