@@ -236,7 +236,7 @@ def handbook(canary: str | None) -> Iterator[Record]:
             "section": page.said["section"],
             "title": page.said["title"],
             "body": page.body,
-            "audience": "restricted" if len(audience) > 1 else audience[0],
+            "audience": audience[0] if audience[0] in ("public", "employees") else "restricted",
             "updated": page.said["updated"],
             "readers": readers,
         }
