@@ -11,12 +11,14 @@ from ukai.kit.figures.value import Calendar, Draft
 _CODES = "|".join(vocabulary.CODES)
 _NUMBER = re.compile(
     rf"""
-    (?: (?<![A-Za-z0-9_]) | (?<=\d[dhm]) | (?<=(?:{_CODES})) | (?<=RM) | (?<=Rs) ) (?<!\d\.)
-    (?: (?: (?<![\[,]) (?:\d{{1,3}}(?:,\d{{3}})++|\d{{1,2}}(?:,\d{{2}})++,\d{{3}}) (?!\d|,\d)
-          | (?<!\d[ ,]) \d{{1,3}}(?:[ ]\d{{3}})++ (?![\d/:-]|[ ]\d|,\d{{3}})
-          | \d++ (?:[ ](?=[1357]/[248]\b(?!/)))? )
+    [\d.½¼¾⅛⅜⅝⅞]
+    (?: (?<![A-Za-z0-9_].) | (?<=\d[dhm].) | (?<=(?:{_CODES}).) | (?<=RM.) | (?<=Rs.) ) (?<!\d\..)
+    (?: (?<=\d)
+        (?: (?<![\[,].) (?:\d{{0,2}}(?:,\d{{3}})++|\d?(?:,\d{{2}})++,\d{{3}}) (?!\d|,\d)
+          | (?<!\d[ ,].) \d{{0,2}}(?:[ ]\d{{3}})++ (?![\d/:-]|[ ]\d|,\d{{3}})
+          | \d*+ (?:[ ](?=[1357]/[248]\b(?!/)))? )
         (?:\.\d++)?+ (?P<fraction>[1357]/[248]\b(?!/))? [½¼¾⅛⅜⅝⅞]?
-      | \.\d++ | [½¼¾⅛⅜⅝⅞] )
+      | (?<=\.)\d++ | (?<=[½¼¾⅛⅜⅝⅞]) )
     """,
     re.X,
 )
@@ -45,9 +47,15 @@ _AFTER = re.compile(
     """,
     re.X | re.I,
 )
+_LEADS = set("-+\u2013($€£¥₹₩₽.")
+_ENDS = {"", ",", ";", "]", "}", '"', "\n", "|", ":"}
 _OWN = ("scale", "short", "percent", "of_points", "points", "basis", "money", "cents", "pence", "times")
 """The groups of `_AFTER` that become part of the figure."""
 _APPROXIMATE = re.compile(rf"(?:\b(?:{vocabulary.APPROXIMATE})[ ](?:the[ ]|an?[ ])?|~[ ]?)$", re.I)
+_APPROXIMATE_ENDS = {
+    *(choice.rsplit("[ ]")[-1].replace("\\.?", "") for choice in vocabulary.APPROXIMATE.split("|")),
+    *("approx.", "the", "a", "an", "~"),
+}
 _COUNTRY = re.compile(r"\b(AU|US|NZ|HK|SG|CA)[ ]$")
 _MEASURED = re.compile(rf"[ -](?:{vocabulary.TIME_UNITS}|percent|bytes?|tokens?|px|words?)s?\b")
 _JOINED = re.compile(r"[ ]?(?:-|\u2013|to|and)[ ]?")
@@ -58,6 +66,16 @@ _COUNTING = re.compile(
 )
 _CELL = re.compile(r"(?:\||\t|[ ]{2})[ ]?$")
 _RESTATED_WITHIN = 60
+
+
+def _empty(pattern: re.Pattern[str]) -> re.Match[str]:
+    match = pattern.search("")
+    if match is None:
+        raise AssertionError(f"{pattern.pattern!r} must match nothing at all")
+    return match
+
+
+_EMPTY_BEFORE, _EMPTY_AFTER = _empty(_BEFORE), _empty(_AFTER)
 
 
 def read(text: str, taken: bytearray) -> list[Draft]:
@@ -80,9 +98,7 @@ def _draft(text: str, match: re.Match[str], found: list[Draft]) -> Draft | None:
     start, end = match.span()
     if text[end : end + 2].lower() in vocabulary.ORDINALS and not text[end + 2 : end + 3].isalnum():
         return None
-    before, after = _BEFORE.search(text, max(0, start - 8), start), _AFTER.match(text, end)
-    if before is None or after is None:  # cannot be: both match nothing at all
-        return None
+    before, after = _around(text, start, end)
     draft = Draft(start, end, "number", _mantissa(match))
     _give_unit(draft, text, before, after)
     bare = draft.kind == "number" and draft.scale == 1 and not draft.unit
@@ -97,8 +113,27 @@ def _draft(text: str, match: re.Match[str], found: list[Draft]) -> Draft | None:
         draft.mantissa = -draft.mantissa
     if draft.when is None:
         _stretch(draft, before, after)
-    draft.approx = bool(after["plus"]) or _APPROXIMATE.search(text, max(0, draft.start - 24), draft.start) is not None
+    draft.approx = bool(after["plus"]) or _is_approximate(text, draft.start)
     return draft
+
+
+def _around(text: str, start: int, end: int) -> tuple[re.Match[str], re.Match[str]]:
+    """What stands before and after; where one character tells that it is nothing, no pattern is asked."""
+    last = text[start - 1 : start] or " "
+    if last == " ":
+        last = text[start - 2 : start - 1] or " "
+    leads = last.isalpha() or last in _LEADS
+    before = _BEFORE.search(text, max(0, start - 8), start) if leads else None
+    after = _AFTER.match(text, end) if text[end : end + 1] not in _ENDS else None
+    return before or _EMPTY_BEFORE, after or _EMPTY_AFTER
+
+
+def _is_approximate(text: str, start: int) -> bool:
+    tail = text[max(0, start - 24) : start]
+    if tail.endswith("~"):
+        return True
+    words = tail.split()
+    return bool(words) and words[-1].lower() in _APPROXIMATE_ENDS and _APPROXIMATE.search(tail) is not None
 
 
 def _mantissa(match: re.Match[str]) -> Decimal:

@@ -13,17 +13,21 @@ _MONTH = rf"(?:{vocabulary.CAPITAL_MONTH})"
 _S = r"(?:[ \t]{1,3}\n?[ \t]{0,3}|\n)"  # within a figure a line may wrap, a paragraph may not end
 _DAY = r"\d{1,2}(?!\d)"
 _YEAR = r"(?:[12]\d{3}|'\d\d)(?!\d|[.,]\d)"
-_FISCAL = r"(?:[Ff]iscal(?:[ ][Yy]ear)?|FISCAL(?:[ ]YEAR)?|(?:calendar|financial)[ ]year|FY|CY)"
+_FISCAL = r"(?:fiscal(?:[ ]year)?|Fiscal(?:[ ][Yy]ear)?|FISCAL(?:[ ]YEAR)?|calendar[ ]year|financial[ ]year|FY|CY)"
 _ORDINAL = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
-_CLOCK = r"\d{1,2}:(?:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?|0)(?!\d)"
+_MINUTES = r":(?:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?|0)"
 _HALF = r"(?:[ap]\.m\.|[ap]m\b)"
-_TIME_STARTS = r"(?:(?<![\w:.,$])|(?<=\dT))"
 
-_ISO = re.compile(r"(?<![\d-])(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?=\D|$)")
-_NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
+# Where one can, a pattern begins with its first character and looks behind only then: the engine jumps to such
+# characters instead of asking at every place. `read` sees to it that no match begins inside a word.
+_ISO = re.compile(
+    r"(\d(?<!-\d)\d{3})([-/])(\d{1,2})\2(\d{1,2})(?!\d)"
+    r"(?:T(?P<time>\d\d:\d\d(?::\d\d)?)(?:\.\d{1,9})?Z?(?!\d))?"
+)
+_NUMERIC = re.compile(r"(\d(?<![/.-]\d)\d?)([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
 _MONTH_DAY = re.compile(
     rf"""
-    \b (?P<month>{_MONTH}) \b\.? {_S} (?P<day>{_DAY}) (?:st|nd|rd|th)?
+    (?P<month>{_MONTH}) \b\.? {_S} (?P<day>{_DAY}) (?:st|nd|rd|th)?
     (?: [ ]?(?:[-\u2013]|to|and)[ ]? (?P<last>{_DAY}(?![ ]?(?:%|{_MONTH}|[mb]illion|[ap]m))) (?:st|nd|rd|th)? )?
     (?: ,?{_S}(?:of[ ])? (?P<year>{_YEAR}) )?
     (?![\w%]|,\d{{3}}|\.\d) (?!{_S}(?:[mb]illion|thousand|percent)\b)
@@ -32,46 +36,49 @@ _MONTH_DAY = re.compile(
 )
 _DAY_MONTH = re.compile(
     rf"""
-    (?<![\w.,]) (?: (?P<first>{_DAY}) (?:st|nd|rd|th)? [ ]?[-\u2013][ ]? )?
-    (?P<day>{_DAY}) (?:st|nd|rd|th)? (?:{_S}|-) (?:of[ ])? (?P<month>{_MONTH}) \b\.?
+    (?P<first>\d(?<![.,]\d)\d?)(?!\d) (?:st|nd|rd|th)?
+    (?: [ ]?[-\u2013][ ]? (?P<last>{_DAY}) (?:st|nd|rd|th)? )? (?:{_S}|-) (?:of[ ])? (?P<month>{_MONTH}) \b\.?
     (?: (?:,?{_S}|-) (?P<year>{_YEAR}|(?<=-)\d\d(?!\d)) )?
     """,
     re.X,
 )
-_MONTH_YEAR = re.compile(rf"\b(?P<month>{_MONTH})\b(?:[.,]?{_S}(?:of[ ])?|[-/])(?P<year>{_YEAR})")
-_ISO_MONTH = re.compile(r"(?<![\d-])(?P<year>[12]\d{3})-(?P<month>0[1-9]|1[0-2])(?![\d-])")
-_LONE_MONTH = re.compile(rf"\b{_MONTH}\b(?![ ]?[-'])")
+_MONTH_YEAR = re.compile(rf"(?P<month>{_MONTH})\b(?:[.,]?{_S}(?:of[ ])?|[-/])(?P<year>{_YEAR})")
+_ISO_MONTH = re.compile(r"(?P<year>[12](?<!-[12])\d{3})-(?P<month>0[1-9]|1[0-2])(?![\d-])")
+_LONE_MONTH = re.compile(rf"{_MONTH}\b(?![ ]?[-'])")
 _NAMES_A_MONTH = re.compile(
     r"\b(?:in|of|by|since|until|through|from|to|this|last|next|early|late|mid|during|before|after)[ -]$", re.I
 )
 _QUARTER_WORDS = re.compile(
     rf"""
-    \b (?P<q>[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth|1st|2nd|3rd|4th) [ -] (?:fiscal[ ])? [Qq]uarters?\b
+    (?P<q>first|second|third|fourth|First|Second|Third|Fourth|1st|2nd|3rd|4th) [ -] (?:fiscal[ ])? [Qq]uarters?\b
     (?: {_S}(?:(?:of|in|for){_S})?(?:the{_S})?(?:{_FISCAL}[ ]?)? (?P<year>{_YEAR}|(?<=FY)\d\d(?!\d)) )?
     """,
     re.X,
 )
 _QUARTER = re.compile(
     r"""
-    (?<![A-Za-z0-9])
-    (?: (?:(?:FY|CY)[ ]?)? (?P<before>[12]\d{3}|'?\d\d) [ -]? | (?:FY|CY)[ ] )?
-    (?: Q(?P<q>[1-4]) | (?P<q2>[1-4])Q )
+    [Q1-4] (?: (?<=Q)(?P<q>[1-4]) | (?<=(?P<q2>[1-4]))Q )
     (?: (?: [ ]?[-/][ ]? | [ ]?(?:of[ ])?(?:fiscal[ ](?:year[ ])?)? ) (?:FY|CY)?[ ]?'?
         (?P<year>[12]\d{3}|(?<=[FC]Y)\d\d|(?<=')\d\d|(?<=Q)\d\d|(?<=Q[1-4]-)\d\d) )?
     (?![A-Za-z0-9])
     """,
     re.X,
 )
-_FISCAL_YEAR = re.compile(rf"\b{_FISCAL}[ ]?-?(?P<year>{_YEAR}|(?<=Y)\d\d(?!\d)|(?<=Y )\d\d(?!\d))(?!\w)")
+_YEAR_BEFORE = re.compile(r"(?<![A-Za-z0-9])(?:(?:FY|CY)[ ]?(?P<fiscal>\d{4}|\d\d)?|(?P<year>[12]\d{3}|'?\d\d))[ -]?$")
+_FISCAL_YEAR = re.compile(rf"{_FISCAL}[ ]?-?(?P<year>{_YEAR}|(?<=Y)\d\d(?!\d)|(?<=Y )\d\d(?!\d))(?!\w)")
 _TIME_RANGE = re.compile(
     rf"""
-    {_TIME_STARTS} (?P<a>{_CLOCK}|\d{{1,2}}) [ ]?(?:[-\u2013]|to)[ ]? (?P<b>{_CLOCK}|\d{{1,2}}) [ ]?(?P<half>{_HALF})
+    (?P<a> \d(?<![:.,$]\d)\d? (?:{_MINUTES}(?!\d))? ) [ ]?(?:[-\u2013]|to)[ ]?
+    (?P<b> \d{{1,2}} (?:{_MINUTES}(?!\d))? ) [ ]?(?P<half>{_HALF})
     """,
     re.X | re.I,
 )
 _TIME = re.compile(
-    rf"{_TIME_STARTS}(?:(?P<a>{_CLOCK})(?:[ ]?(?P<half>{_HALF}))?|(?P<b>\d{{1,2}})[ ]?(?P<half2>{_HALF}))(?![:\d])",
-    re.I,
+    rf"""
+    (?P<a> \d(?<![:.,$]\d)\d? (?:(?=:)(?P<minutes>{_MINUTES})(?!\d))? )
+    (?: [ ]?(?P<half>{_HALF}) | (?(minutes)|(?!)) ) (?![:\d])
+    """,
+    re.X | re.I,
 )
 
 
@@ -80,15 +87,23 @@ def read(text: str, taken: bytearray) -> list[Draft]:
     found: list[Draft] = []
     for pattern, drafts in _READERS:
         for match in pattern.finditer(text):
-            if value.is_free(taken, *match.span()):
-                for draft in drafts(match):
+            start, end = match.span()
+            # A quarter may touch its year (`FY22Q3`): its reader looks for itself.
+            inside_word = start > 0 and text[start - 1].isalnum() and pattern is not _QUARTER
+            if inside_word or not value.is_free(taken, start, end):
+                continue
+            for draft in drafts(match):
+                if value.is_free(taken, draft.start, draft.end):
                     value.take(taken, draft.start, draft.end)
                     found.append(draft)
     return found
 
 
 def _iso(match: re.Match[str]) -> Iterator[Draft]:
-    yield from _day(match.start(), match.end(), match[1], match[3], match[4])
+    yield from _day(match.start(), match.end(4), match[1], match[3], match[4])
+    when = _clock(match["time"], None) if match["time"] else None
+    if when is not None:
+        yield Draft(*match.span("time"), "time", when=when)
 
 
 def _numeric(match: re.Match[str]) -> Iterator[Draft]:
@@ -108,9 +123,11 @@ def _month_day(match: re.Match[str]) -> Iterator[Draft]:
 
 def _day_month(match: re.Match[str]) -> Iterator[Draft]:
     month, year = match["month"], match["year"]
-    if match["first"]:
+    if match["last"]:
         yield from _day(*match.span("first"), year, month, match["first"])
-    yield from _day(match.start("day"), match.end(), year, month, match["day"])
+        yield from _day(match.start("last"), match.end(), year, month, match["last"])
+    else:
+        yield from _day(*match.span(), year, month, match["first"])
 
 
 def _day(start: int, end: int, year: str | None, month: str, day: str) -> Iterator[Draft]:
@@ -140,8 +157,13 @@ def _quarter_words(match: re.Match[str]) -> Iterator[Draft]:
 
 
 def _quarter(match: re.Match[str]) -> Iterator[Draft]:
-    when = Calendar(_year(match["year"] or match["before"]), quarter=int(match["q"] or match["q2"]))
-    yield Draft(*match.span(), "quarter", when=when)
+    text, start, year = match.string, match.start(), match["year"]
+    before = _YEAR_BEFORE.search(text, max(0, start - 8), start)
+    if before is not None:
+        start, year = before.start(), year or before["fiscal"] or before["year"]
+    elif start and text[start - 1].isalnum():
+        return
+    yield Draft(start, match.end(), "quarter", when=Calendar(_year(year), quarter=int(match["q"] or match["q2"])))
 
 
 def _fiscal_year(match: re.Match[str]) -> Iterator[Draft]:
@@ -160,7 +182,7 @@ def _time_range(match: re.Match[str]) -> Iterator[Draft]:
 
 
 def _time(match: re.Match[str]) -> Iterator[Draft]:
-    when = _clock(match["a"] or match["b"], match["half"] or match["half2"])
+    when = _clock(match["a"], match["half"])
     if when is not None:
         yield Draft(*match.span(), "time", when=when)
 
