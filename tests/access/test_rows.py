@@ -1,0 +1,201 @@
+"""The same rights in SQL and in Python (formats §6): for random worlds, both find the same records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
+
+from tests.access import oracle, worlds
+from ukai import access
+from ukai.access import OwningEdge
+from ukai.kit import glob
+
+OWNING = (
+    OwningEdge(edge="about", owned_side="from"),
+    OwningEdge(edge="holds", owned_side="to"),
+    OwningEdge(edge="both", owned_side="from"),
+    OwningEdge(edge="both", owned_side="to"),
+)
+SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+NODES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from((*worlds.TYPES, *worlds.TYPES, "Ghost")),
+            "path": st.sampled_from(worlds.PATHS),
+            "readers": worlds.maybe(st.lists(st.sampled_from(worlds.EVERYBODY), max_size=2)),
+            "props": worlds.PROPS,
+            "state": st.sampled_from((None, None, "ann@x.com", "1")),
+            "alive": st.sampled_from((True, True, True, False)),
+        }
+    ),
+    min_size=1,
+    max_size=8,
+)
+EDGES = st.lists(
+    st.tuples(
+        st.sampled_from(("about", "holds", "both", "other")),
+        st.integers(0, 7),
+        st.integers(0, 7),
+        st.sampled_from((True, True, True, False)),
+    ),
+    max_size=8,
+    unique_by=lambda e: e[:3],
+)
+
+
+@pytest.fixture
+def connection(database_url: str) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(database_url) as open_connection:
+        yield open_connection
+
+
+def store(connection: psycopg.Connection, nodes: Any, edges: Any) -> None:
+    with connection.cursor() as cursor:
+        for i, n in enumerate(nodes):
+            cursor.execute(
+                "insert into node (id, domain, type, key, path, readers, props, state, alive)"
+                " values (%s, 'd', %s, %s, %s, %s, %s, %s, %s)",
+                (UUID(int=i), n["type"], str(i), n["path"], n["readers"], Jsonb(n["props"]), n["state"], n["alive"]),
+            )
+        for i, (kind, source, target, alive) in enumerate(edges):
+            cursor.execute(
+                "insert into edge (id, domain, type, src, dst, alive) values (%s, 'd', %s, %s, %s, %s)"
+                " on conflict do nothing",
+                (UUID(int=i), kind, UUID(int=source % len(nodes)), UUID(int=target % len(nodes)), alive),
+            )
+
+
+def loaded(connection: psycopg.Connection) -> dict[str, access.Record]:
+    """The records as a careful loader would hand them over, with owners up to four edges away."""
+    rows = {
+        row[0]: row[1:]
+        for row in connection.execute("select id, type, key, path, readers, props, state from node where alive")
+    }
+    above: dict[UUID, list[UUID]] = {}
+    for kind, source, target in connection.execute("select type, src, dst from edge where alive"):
+        for owning in OWNING:
+            if owning.edge == kind:
+                owned, owner = (source, target) if owning.owned_side == "from" else (target, source)
+                if owner in rows:
+                    above.setdefault(owned, []).append(owner)
+
+    def record(id: UUID, depth: int) -> access.Record:
+        kind, key, path, readers, props, state = rows[id]
+        return access.Record(
+            type=kind,
+            key=key,
+            path=path,
+            fields=props if state is None else {**props, "state": state},
+            readers=None if readers is None else frozenset(readers),
+            owners=tuple(record(o, depth - 1) for o in above.get(id, ())) if depth else (),
+        )
+
+    return {row[1]: record(id, access.OWNERS_DEPTH) for id, row in rows.items()}
+
+
+def found(connection: psycopg.Connection, rights: access.Rights) -> set[str]:
+    text, params = rights.sql("n", OWNING)
+    rows = connection.execute(f"select n.key from node n where n.alive and {text}", params)  # type: ignore
+    return {row[0] for row in rows}
+
+
+@SLOW
+@given(
+    groups=worlds.GROUP_FILES, policies=worlds.POLICIES, one=worlds.ALLOWLISTS, named=worlds.NAMED,
+    audience=worlds.AUDIENCES, nodes=NODES, edges=EDGES, types=st.sampled_from((worlds.KNOWN, None)),
+)  # fmt: skip
+def test_sql_and_python_find_the_same_records(connection, groups, policies, one, named, audience, nodes, edges, types):
+    folder, _ = worlds.folder(groups, policies, one=one, types=types)
+    rights = folder.rights(folder.audience(audience), "bot", named)
+    try:
+        store(connection, nodes, edges)
+        records = loaded(connection)
+
+        assert found(connection, rights) == {key for key, r in records.items() if rights.read(r).allowed}
+    finally:
+        connection.rollback()
+
+
+@SLOW
+@given(
+    policies=st.lists(worlds.entries(("allow", "allow", "deny")), min_size=1, max_size=3).map(
+        lambda entries: worlds.numbered([{**e, "and_owned": True, "to": ["public"]} for e in entries])
+    ),
+    nodes=NODES,
+    edges=EDGES.filter(bool),
+)
+def test_sql_and_python_agree_along_owning_edges(connection, policies, nodes, edges):
+    folder, _ = worlds.folder({"groups": {}}, policies)
+    rights = folder.rights(folder.audience(["ann@x.com"]), "bot")
+    try:
+        store(connection, nodes, edges)
+        records = loaded(connection)
+
+        assert found(connection, rights) == {key for key, r in records.items() if rights.read(r).allowed}
+    finally:
+        connection.rollback()
+
+
+ODD = "ab/*?.+()[]{}^$|\\-_%'\"\n\té́😀 :="
+
+
+@SLOW
+@given(
+    patterns=st.lists(st.text(alphabet=ODD, max_size=10), min_size=1, max_size=8),
+    paths=st.lists(st.text(alphabet=ODD, max_size=10), min_size=1, max_size=8),
+)
+def test_globs_mean_the_same_in_postgresql(connection, patterns, paths):
+    globs = [glob.compile(p) for p in patterns]
+
+    rows = connection.execute(
+        "select p, g, (p || '/') ~ g from unnest(%s::text[]) p, unnest(%s::text[]) g", (paths, [g.sql for g in globs])
+    ).fetchall()
+
+    assert {(p, g): m for p, g, m in rows} == {(p, g.sql): g.matches(p) for p in paths for g in globs}
+
+
+def test_no_value_becomes_part_of_the_text(connection):
+    hostile = "x' or true --"
+    folder, findings = worlds.folder(
+        {"groups": {}},
+        [
+            {
+                "id": "a", "allow": "read", "to": ["public"], "where": {hostile: [hostile, "caller.id"]},
+                "records": {"types": ["A"], "paths": ["'; drop table node; --/**"]},
+            }
+        ],
+        types=None,
+    )  # fmt: skip
+    assert findings == []
+
+    text, params = folder.rights(folder.audience(["o'ann@x.com"]), "bot").sql("n", OWNING)
+
+    assert set(re.findall(r"'[^']*'", text)) <= {"'array'", "':'", "'{}'", "'/'", "''"}
+    assert text.count("%s") == len(params)
+    assert hostile in params
+    assert connection.execute(f"select count(*) from node n where {text}", params).fetchone() == (0,)
+    with pytest.raises(ValueError, match="not an alias"):
+        folder.rights(folder.audience(["public"]), "bot").sql('n"; drop table node; --')
+
+
+def test_nobody_reads_nothing_in_sql_too():
+    folder, _ = worlds.folder({"groups": {}}, [])
+
+    assert folder.rights(folder.audience([]), "bot").sql() == ("false", [])
+    assert folder.rights(folder.audience(["ann@x.com"]), "bot").sql() == ("false", [])
+
+
+def test_the_loader_of_this_test_reaches_four_edges(connection):
+    nodes = [{"type": "A", "path": "", "readers": None, "props": {}, "state": None, "alive": True}] * 6
+    store(connection, nodes, [("about", i, i + 1, True) for i in range(5)])
+
+    assert len(oracle.above(loaded(connection)["0"], 9)) == 4
