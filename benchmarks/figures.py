@@ -1,7 +1,7 @@
 """`ukai bench figures`: how well and how fast the figures of a text are read, quantulum3 beside it in the same run.
 
-Sentences, definition and matching rule: docs/design/figures.md. Options: `--reference no` leaves quantulum3 out, `--misses N` adds
-the first N misses of the even half as notes (the odd half is only ever counted).
+Sentences, definition and matching rule: docs/design/figures.md. Options: `--reference no` leaves quantulum3 out,
+`--misses N` adds the first N misses of the even half as notes (the odd half is only ever counted).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ Extractor = Callable[[str], list[Label]]
 
 
 def run(options: Mapping[str, str]) -> Report:
-    """F1 on all labels and on each half; the same by value alone for both extractors; speed and its growth with length."""
+    """F1 on all labels and on each half; by value alone for both extractors; speed and its growth with length."""
     sentences = labelled()
     halves = {
         "all": sentences,
@@ -156,14 +156,17 @@ def weigh(sentences: list[Sentence], extract: Extractor, *, by_kind: bool) -> tu
         for figure in got:
             hit = next((label for label in left if label.matches(figure, by_kind=by_kind)), None)
             if hit is None:
-                misses.append(
-                    f"made up {figure.kind} {figure.value} [{sentence.text[figure.start : figure.end]}] {sentence.sha256[:8]}"
-                )
+                misses.append(_told("made up", figure, sentence))
             else:
                 left.remove(hit)
         misses += [f"missed {x.kind} {x.value} [{sentence.text[x.start : x.end]}] {sentence.sha256[:8]}" for x in left]
         right, found, gold = right + len(wanted) - len(left), found + len(got), gold + len(wanted)
     return Score(right=right, found=found, labelled=gold), misses
+
+
+def _told(what: str, label: Label, sentence: Sentence) -> str:
+    stretch = sentence.text[label.start : label.end]
+    return f"{what} {label.kind} {label.value} [{stretch}] {sentence.sha256[:8]}"
 
 
 def ours(text: str) -> list[Label]:
@@ -172,7 +175,7 @@ def ours(text: str) -> list[Label]:
 
 
 def quantulum() -> Extractor:
-    """quantulum3 in the shape of labels: the value of each quantity with its scale, percent as it stands, no kinds but these three.
+    """quantulum3 in the shape of labels: the value of each quantity with its scale, and no kinds but these three.
 
     Its classifier would need scikit-learn and a downloaded word model; without them it disambiguates units by rule.
     """

@@ -92,8 +92,10 @@ def read(text: str, taken: bytearray) -> list[Draft]:
             inside_word = start > 0 and text[start - 1].isalnum() and pattern is not _QUARTER
             if inside_word or not value.is_free(taken, start, end):
                 continue
+            if pattern in _NUMERALS:
+                value.take(taken, start, end)  # `30/60/90` is no date and no three numbers either
             for draft in drafts(match):
-                if value.is_free(taken, draft.start, draft.end):
+                if pattern in _NUMERALS or value.is_free(taken, draft.start, draft.end):
                     value.take(taken, draft.start, draft.end)
                     found.append(draft)
     return found
@@ -224,3 +226,4 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[Draft]
     (_LONE_MONTH, _lone_month),
 )
 """In this order: what says more is read before what says less."""
+_NUMERALS = (_ISO, _NUMERIC)

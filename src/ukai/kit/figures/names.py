@@ -21,11 +21,13 @@ _SCANS = (
     # Telephone numbers.
     re.compile(r"\+\d{1,3}[ -]\(?\d{3}\)?[-. ]?\d{3}[-. ]\d{4}(?!\w)"),
     re.compile(r"\(\d{3}\)[ ]?\d{3}[-.]\d{4}(?!\w)"),
-    re.compile(r"\d(?<![\w.]\d)\d\d[-. ]\d{3}[-.]\d{4}(?!\w)"),
+    re.compile(r"\d(?<![\w.$€£]\d)\d\d(?:([-. ])\d{3}\1|[ ]\d{3}-)\d{4}(?!\w)"),
     # Footnotes, but not the arrays of JSON.
-    re.compile(r"\[(?<![:,\[{=]\[)(?<![:,\[{=] \[)\^?\d{1,4}(?:[ ]?[,;\u2013-][ ]?\d{1,4}){0,20}+\]"),
+    re.compile(
+        r"\[(?<![:\[{=]\[)(?<![:\[{=] \[)(?<![\"\d\]}],\[)(?<![\"\d\]}], \[)\^?\d{1,4}(?:[ ]?[,;\u2013-][ ]?\d{1,4}){0,20}+\]"
+    ),
     # Line starts: list markers; numbers of headings and notes (`15 Financial risk management`).
-    re.compile(r"(?m)^[ \t>]{0,16}(?:[-*+#|_]{1,6}[ \t]{1,4}|\*\*)?+(?:\(\d{1,3}\)|\d{1,3}[.)])(?=[ \t*_])"),
+    re.compile(r"(?m)^[ \t>]{0,16}(?:[-*+#_]{1,6}[ \t]{1,4}|\*\*)?+(?:\(\d{1,3}\)|\d{1,3}[.)])(?=[ \t*_])"),
     re.compile(rf"(?m)^\d{{1,2}}(?=[ ](?!(?:{vocabulary.CAPITAL_MONTH})\b)[A-Z][a-z]{{1,20}}(?:[ ][a-z(]|[ ]*$))"),
     re.compile(r"[Nn](?<!\w[Nn])os?\.[ ]?\d{1,6}\b"),
     re.compile(r"#[ ]?\d{1,9}\b"),
@@ -35,7 +37,8 @@ _SCANS = (
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9_][-./@#])"
     r"(?:[A-Za-z_]++[-./@#]?+)*+\d\w*+"
-    r"(?:(?:[-./@#]|(?<=\d):(?=\d)|,(?=\d{3}(?!\d)))\w++)*+"
+    r"(?:(?:[-./@#]|(?<=\d):(?=\d)|,(?=\d{3}(?!\d)))\w++)*+",
+    re.A,
 )
 """A run of word characters with a digit in it, joined by what joins names. It starts only where no run before it ended,
 so that no character is tried twice."""
