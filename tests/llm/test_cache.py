@@ -122,8 +122,8 @@ async def test_no_transaction_is_open_while_a_model_computes(database: store.Dat
         def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
             with psycopg.connect(database_url, autocommit=True) as other:
                 row = other.execute(
-                    "select count(*) from pg_stat_activity where datname = current_database() and xact_start is not null"
-                    " and pid <> pg_backend_pid() and backend_type = 'client backend'"
+                    "select count(*) from pg_stat_activity where datname = current_database() "
+                    "and xact_start is not null and pid <> pg_backend_pid() and backend_type = 'client backend'"
                 ).fetchone()
             open_during.append(row)
             return super().embed(texts)

@@ -43,7 +43,8 @@ class Answer:
     unnamed: tuple[str, ...] = ()
     """Names in the question that no item mentions."""
     best_items: tuple[int, ...] = ()
-    """Items in order of their best sentence: what is worth reading further."""
+    """Items in order of their best sentence, those without one last: what is worth reading further. None when the
+    evidence does not even name what the question is about."""
 
     def text(self, *, failed: Sequence[str] = ()) -> str:
         """As it is shown. `failed`: tools whose part of the evidence is missing."""
@@ -66,9 +67,11 @@ def answer(question: str, items: Sequence[evidence.Item], *, embedder: Embedder 
     unnamed = tuple(names.missing(asked.names, " ".join(item.everything for item in items)))
     every = list(candidates(asked, items))
     ranked = order(asked, every, items, embedder=embedder)
-    best_items = tuple(dict.fromkeys(r.candidate.item for r in ranked))
-    if unnamed or not ranked or not words.terms(question):
-        return Answer(outcome="not_found", unnamed=unnamed, best_items=best_items)
+    best_items = tuple(dict.fromkeys([*(r.candidate.item for r in ranked), *range(len(items))]))
+    if unnamed or not words.words(question):
+        return Answer(outcome="not_found", unnamed=unnamed)
+    if not ranked:
+        return Answer(outcome="not_found", best_items=best_items)
     outcome, chosen = _chosen(asked, ranked, has_embedder=embedder is not None)
     shown = [r.candidate for r in chosen]
     if outcome == "found":

@@ -83,7 +83,7 @@ def _stages(turn: evidence.Turn, tools: Sequence[ToolDefinition], best_items: Se
         first = _reading([str(h) for h in written], tools)
         yield first + _each(searches[:2], lambda t: _search(t, turn.question, asked))
         yield _each(_ranked(turn.question, tools), lambda t: _by_subject(t, asked))
-    found = [turn.items[i].handle for i in best_items] + [item.handle for item in turn.items]
+    found = [turn.items[i].handle for i in best_items]
     records = list(dict.fromkeys(str(parsed.whole) for h in found if h and (parsed := handle.parse(h))))
     yield _reading(records[:AT_ONCE], tools)
     yield _each(searches[:4], lambda t: _search(t, turn.question, asked))
