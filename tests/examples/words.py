@@ -12,12 +12,18 @@ from collections.abc import Iterable
 from typing import Any
 
 STOP = frozenset(
-    "a about after again all also am an and any are as at be because been before being both but by can could did do does "
-    "doing done each else every few for from had has have having he her here hers him his how i if in into is it its "
-    "just like may me might more most much must my no nor not now of off on once one only or other our ours out over "
-    "own per please same shall she should so some still such than that the their theirs them then there these they "
-    "this those through to too under until up upon us very was we were what when where which while who whom whose why "
-    "will with without would yes yet you your yours harbor".split()
+    re.findall(
+        r"\w+",
+        """
+        a about after again all also am an and any are as at be because been before being both but by can could
+        did do does doing done each else every few for from had has have having he her here hers him his how i
+        if in into is it its just like may me might more most much must my no nor not now of off on once one
+        only or other our ours out over own per please same shall she should so some still such than that the
+        their theirs them then there these they this those through to too under until up upon us very was we
+        were what when where which while who whom whose why will with without would yes yet you your yours
+        harbor
+        """,
+    )
 )
 _SUFFIXES = ("ations", "ation", "ments", "ment", "ingly", "ings", "ing", "ions", "ion", "edly", "ies", "ied", "ers")
 _SHORT = ("er", "ed", "es", "ly", "al", "s", "e", "y")

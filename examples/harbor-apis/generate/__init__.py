@@ -7,6 +7,18 @@ standard library, so that the generator also runs where Ukai is not installed.
 from .canary import hidden_from, tokens
 from .company import AS_OF, records
 from .proposals import deltas
-from .records import DOMAINS, KEYS, handle, passages
+from .records import DOMAINS, KEYS, PARTS, SEARCHED, handle, passages
 
-__all__ = ["AS_OF", "DOMAINS", "KEYS", "deltas", "handle", "hidden_from", "passages", "records", "tokens"]
+__all__ = [
+    "AS_OF",
+    "DOMAINS",
+    "KEYS",
+    "PARTS",
+    "SEARCHED",
+    "deltas",
+    "handle",
+    "hidden_from",
+    "passages",
+    "records",
+    "tokens",
+]

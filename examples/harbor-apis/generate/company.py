@@ -48,6 +48,7 @@ def records(
     """
     scale = density if density is not None else 1.0 if accounts <= MANY else 0.1
     yield from _team(accounts, canary)
+    yield from story.lessons(canary)
     yield from story.product()
     yield from story.handbook(canary)
     for number in range(accounts):

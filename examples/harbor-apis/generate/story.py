@@ -208,6 +208,21 @@ class Told:
         return canaries.marked(made, word) if word else made
 
 
+def lessons(canary: str | None) -> Iterator[Record]:
+    """What closed deals taught, without names."""
+    word = canaries.token(canary, "internal") if canary else ""
+    for i, (outcome, kind, summary, factor) in enumerate(texts.deals(), 1):
+        fields = {
+            "id": f"lesson-{i:02}{'-' * bool(word)}{word}",
+            "kind": kind,
+            "outcome": outcome,
+            "summary": summary,
+            "deciding_factor": factor,
+        }
+        made = record("DealLesson", fields, by=cast.mail("mira"), at="2026-10-01T09:00:00Z", source="crm")
+        yield canaries.marked(made, word) if word else made
+
+
 def product() -> Iterator[Record]:
     """Releases and incidents."""
     for block in texts.product():
