@@ -73,8 +73,6 @@ def rules_of_access() -> access.Access:
     folder = WORKSPACE / "access"
     paths = sorted(folder.rglob("*.yaml"))
     files: dict[str, document.Document | None] = {path.relative_to(folder).as_posix(): yaml(path) for path in paths}
-        path.relative_to(folder).as_posix(): yaml(path) for path in sorted(folder.rglob("*.yaml"))
-    }
     types = {t.type: frozenset(t.by_key) for domain in domains() for t in domain.types}
     found, findings = access.read(files, types=types, agents=list(agents()))
     assert findings == []
