@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ukai import store
 from ukai.app import workspace
@@ -137,7 +137,7 @@ def _named(root: Path) -> str:
     found, findings = document.read((root / name).read_bytes(), name=name)
     if found is None:
         raise PermanentError(f"{name} cannot be read: {findings[0]}", hint="`ukai lint` shows all of it")
-    keys: dict[str, Any] = found.data if isinstance(found.data, dict) else {}
+    keys = cast("dict[str, Any]", found.data) if isinstance(found.data, dict) else {}
     value = keys.get("database", "embedded")
     if not isinstance(value, str) or not value.isidentifier():
         raise PermanentError(

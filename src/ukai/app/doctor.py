@@ -168,7 +168,10 @@ def _migrated(looked: vitals.Vitals) -> Verdict:
         return Verdict(check="migrations", state="ok", said=f"at {newest}")
     if looked.migration is None or looked.migration in known:
         return Verdict(
-            check="migrations", state="warn", said=f"at {looked.migration}, {newest} is there", hint="`ukai db start`"
+            check="migrations",
+            state="warn",
+            said=f"at {looked.migration}, this Ukai knows {newest}",
+            hint="`ukai db start`",
         )
     return Verdict(
         check="migrations",

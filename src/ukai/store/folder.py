@@ -25,6 +25,18 @@ _LOG_END = 15
 """Lines of the log that an error shows."""
 
 
+_REFUSALS = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.ENAMETOOLONG,
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Noted:
     """What `postmaster.pid` says; it is believed only after a look at the process."""
@@ -201,7 +213,7 @@ def explained(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR):
+        if error.errno not in _REFUSALS:
             raise
         raise EmbeddedUnfit(
             f"the embedded store cannot write {path}: {os.strerror(error.errno)}",

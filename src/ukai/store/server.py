@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
-from psycopg import errors
 
 from ukai.store import address, process
 from ukai.store.failures import EmbeddedBroken
@@ -20,6 +19,8 @@ START_S = 60.0
 """How long a start may take; recovery after a kill is part of it."""
 STOP_S = 30.0
 _POLL_S = 0.02
+
+_FULL = ("too many clients", "remaining connection slots", "too many connections")
 
 _PROOF = "select current_setting('data_directory'), exists (select from pg_database where datname = %s)"
 
@@ -48,9 +49,10 @@ def running(place: Place) -> Server | None:
     try:
         with opened(noted.socket_dir) as connection:
             row = connection.execute(_PROOF, (address.NAME,)).fetchone()
-    except errors.TooManyConnections:
-        return Server(data_dir=place.data_dir, pid=noted.pid, socket_dir=noted.socket_dir)  # full, and very much alive
-    except psycopg.OperationalError:
+    except psycopg.OperationalError as error:
+        # Full, and very much alive. The driver has no code for what goes wrong while it connects, only the words.
+        if any(words in str(error) for words in _FULL):
+            return Server(data_dir=place.data_dir, pid=noted.pid, socket_dir=noted.socket_dir)
         return None
     if row is None or Path(str(row[0])).resolve() != place.data_dir:
         return None
@@ -106,7 +108,7 @@ def clear(place: Place, *, patience_s: float = START_S) -> None:
     place.pid_file.unlink(missing_ok=True)
 
 
-def wait(done: Callable[[], object], timeout_s: float) -> object:
+def wait(done: Callable[[], object], timeout_s: float, *, poll_s: float = _POLL_S) -> object:
     """What `done` gives as soon as it is truthy; None after `timeout_s`."""
     end = time.monotonic() + timeout_s
     while True:
@@ -114,7 +116,7 @@ def wait(done: Callable[[], object], timeout_s: float) -> object:
             return value
         if time.monotonic() > end:
             return None
-        time.sleep(_POLL_S)
+        time.sleep(poll_s)
 
 
 def _signal(pids: Iterable[int], sign: signal.Signals) -> None:

@@ -32,7 +32,7 @@ def watch(place: Place, idle_s: float, *, grace_s: float = _GRACE_S) -> None:
     if not held(fd):
         return  # there is one already
     until, seen = time.monotonic() + grace_s, False
-    while place.data_dir.parent.is_dir():
+    while _is_ours(place, fd):
         alive = server.running(place)
         if alive is not None:
             seen = True
@@ -41,6 +41,14 @@ def watch(place: Place, idle_s: float, *, grace_s: float = _GRACE_S) -> None:
         elif (seen or time.monotonic() > until) and _over(place, fd):
             return
         time.sleep(0.2)
+
+
+def _is_ours(place: Place, fd: int) -> bool:
+    """False when the folder was removed, or made anew, under us."""
+    try:
+        return os.path.samestat(os.fstat(fd), place.watch_file.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _is_idle(alive: server.Server, place: Place, idle_s: float) -> bool:
@@ -53,7 +61,8 @@ def _is_idle(alive: server.Server, place: Place, idle_s: float) -> bool:
                 row = connection.execute(_USE).fetchone()
                 if row is not None and (row[0] or row[1] != sessions):
                     sessions, busy_at = row[1], time.time()
-                time.sleep(look_s)
+                if server.wait(lambda: not process.is_alive(alive.pid), look_s, poll_s=min(1.0, look_s)):
+                    return False
     except psycopg.OperationalError:
         return False
     return True

@@ -19,7 +19,7 @@ begin
         select x.n, x.ref, x.state, x.template, x.readers, x.rereads, x.prov, coalesce(x.set, '{}') as set,
                coalesce(x.unset, '{}') as unset, v.id, v.domain, v.type, v.key, v.props, v.state as old_state, v.version,
                v.readers as old_readers
-        from unnest(nodes) x join node v on v.id = o.nodes[x.n + 1]
+        from unnest(nodes) x cross join lateral (select * from node v where v.id = o.nodes[x.n + 1] limit 1) v
         where x.act = 'update' or x.act = 'upsert' and o.nodes[x.n + 1] <> x.id
     ), diff as (
         select op.*, d.fields, d.fields || case when state is distinct from old_state and state is not null then '{state}'::text[]

@@ -64,7 +64,7 @@ end $$;
 -- tried, leaves nothing: the block is a subtransaction that is rolled back.
 create function gate_commit(plan jsonb) returns jsonb language plpgsql
 -- Planning these statements costs more than running them, and no parameter changes the plan.
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off as $$
 declare
     nodes gate_node[] := gate_nodes(plan);
     edges gate_edge[] := gate_edges(plan);
@@ -85,7 +85,7 @@ end $$;
 
 -- The same in two calls of one transaction, for what is judged in between: old values against CEL rules and rights.
 create function gate_begin(plan jsonb) returns jsonb language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off as $$
 declare
     o gate_opened := gate_open(plan, gate_nodes(plan), gate_edges(plan));
 begin
@@ -100,7 +100,7 @@ begin
 end $$;
 
 create function gate_finish(plan jsonb, opened jsonb) returns jsonb language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off as $$
 begin
     return gate_close(plan, gate_nodes(plan), gate_edges(plan), jsonb_populate_record(null::gate_opened, opened));
 end $$;

@@ -37,13 +37,30 @@ create index change_id on change (id, seq);
 create unique index change_feed on change (xid, seq);
 create index change_commit on change (commit);
 
+-- The words of a change's values, whatever the language. They are taken into the index after the commit, in the order
+-- of the feed: most changes are never searched for, and a commit should not pay for those that are.
+create function change_words(before jsonb, after jsonb) returns tsvector language sql immutable parallel safe as $$
+    select to_tsvector('simple', jsonb_path_query_array(jsonb_build_array(before, after), 'strict $.** ? (@.type() == "string")')::text)
+$$;
+create table change_text (
+    seq bigint primary key,
+    words tsvector not null
+);
+create index change_text_words on change_text using gin (words);
+
+-- One row: how far the index of words reaches, and what the feed no longer has. A restored database counts transactions
+-- anew, hence the timeline: a cursor of another one is told that what it asks for is gone.
 create table feed (
     one boolean primary key default true check (one),
-    timeline text not null,
-    cluster bigint not null,
-    floor_xid xid8 not null,
-    floor_seq bigint not null
+    timeline text not null default left(gen_random_uuid()::text, 8),
+    cluster bigint,
+    floor_xid xid8 not null default '0',
+    floor_seq bigint not null default 0,
+    kept_since timestamptz,
+    text_xid xid8 not null default '0',
+    text_seq bigint not null default 0
 );
+insert into feed (cluster) select system_identifier from pg_control_system();
 
 create table claim (
     type text not null,

@@ -1,0 +1,332 @@
+"""The server that Ukai starts by itself (X1, X3)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.store import rig
+from ukai.store import binaries, embedded, folder, server
+from ukai.store.failures import DatabaseBusy, EmbeddedBroken, EmbeddedUnfit
+
+BLOCKED = ("/bin/false",)
+as_root = pytest.mark.skipif(not rig.IS_ROOT, reason="root only")
+
+
+def test_the_second_caller_joins_the_server_of_the_first(data_dir: Path):
+    first = embedded.ensure(data_dir, rig.QUIET)
+    pid = rig.pid_of(data_dir)
+
+    second = embedded.ensure(data_dir, rig.QUIET)
+
+    assert second == first
+    assert rig.pid_of(data_dir) == pid
+    assert rig.execute(second, "select current_database()") == [("ukai",)]
+
+
+def test_rows_survive_a_stop_and_a_start(data_dir: Path):
+    url = embedded.ensure(data_dir, rig.QUIET)
+    rig.execute(url, "create table t (x int); insert into t values (7)")
+
+    stopped = embedded.stop(data_dir)
+    running = embedded.running(data_dir)
+    again = embedded.ensure(data_dir, rig.QUIET)
+
+    assert (stopped, running, again) == (True, None, url)
+    assert rig.execute(again, "select x from t") == [(7,)]
+
+
+def test_stopping_what_does_not_run_says_so(data_dir: Path):
+    assert embedded.stop(data_dir) is False
+
+
+def test_four_processes_at_once_share_one_server(data_dir: Path):
+    callers = [rig.ensured_elsewhere(data_dir) for _ in range(4)]
+    said = [caller.communicate(timeout=120) for caller in callers]
+
+    assert {out.strip() for out, _ in said} == {embedded.running(data_dir).url}  # type: ignore[union-attr]
+    log = folder.Place(data_dir).log_file.read_text()
+    assert log.count("starting PostgreSQL") == 1
+
+
+def test_rows_survive_a_kill_of_the_server(data_dir: Path):
+    url = embedded.ensure(data_dir, replace(rig.QUIET, settings={}))
+    rig.execute(url, "create table t (x int); insert into t values (7)")
+    os.kill(rig.pid_of(data_dir), signal.SIGKILL)
+
+    again = embedded.ensure(data_dir, rig.QUIET)
+
+    assert rig.execute(again, "select x from t") == [(7,)]
+
+
+def _pid_file(data_dir: Path, pid: int, sockets: Path) -> None:
+    (data_dir / "postmaster.pid").write_text(f"{pid}\n{data_dir}\n1700000000\n5432\n{sockets}\n\n  1 2\nready   \n")
+
+
+def test_a_zombie_with_the_noted_pid_is_not_taken_for_the_server(data_dir: Path):
+    embedded.ensure(data_dir, rig.QUIET)
+    sockets = embedded.running(data_dir).socket_dir  # type: ignore[union-attr]
+    embedded.stop(data_dir)
+    zombie = os.fork()
+    if zombie == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, zombie, os.WEXITED | os.WNOWAIT)  # it ended, and nobody reaped it
+    _pid_file(data_dir, zombie, sockets)
+    sockets.mkdir(mode=0o700)
+    (sockets / ".s.PGSQL.5432.lock").write_text(f"{zombie}\n{data_dir}\n1700000000\n5432\n{sockets}\n")
+
+    url = embedded.ensure(data_dir, rig.QUIET)
+
+    assert rig.execute(url, "select 1") == [(1,)]
+    os.waitpid(zombie, 0)
+
+
+def test_a_stranger_with_the_noted_pid_is_left_alone(data_dir: Path):
+    embedded.ensure(data_dir, rig.QUIET)
+    embedded.stop(data_dir)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as stranger:
+        _pid_file(data_dir, stranger.pid, data_dir)
+
+        stopped = embedded.stop(data_dir)
+        url = embedded.ensure(data_dir, rig.QUIET)
+
+        assert stopped is False
+        assert stranger.poll() is None
+        assert rig.execute(url, "select 1") == [(1,)]
+        stranger.communicate(b"\n")
+
+
+def test_the_server_of_another_folder_is_not_ours(data_dir: Path, postgres_url: str):
+    other = Path(str(rig.execute(postgres_url, "show data_directory")[0][0]))
+    embedded.ensure(data_dir, rig.QUIET)
+    embedded.stop(data_dir)
+    (data_dir / "postmaster.pid").write_text((other / "postmaster.pid").read_text())
+
+    running = embedded.running(data_dir)
+    stopped = embedded.stop(data_dir)
+    url = embedded.ensure(data_dir, rig.QUIET)
+
+    assert (running, stopped) == (None, False)
+    assert Path(str(rig.execute(url, "show data_directory")[0][0])) == data_dir
+    assert rig.execute(postgres_url, "select 1") == [(1,)]
+
+
+def test_a_pid_file_that_is_being_written_names_no_socket(tmp_path: Path):
+    place = folder.Place(tmp_path)
+    place.pid_file.write_text(f"{os.getpid()}\n{tmp_path}\n1700000000\n5432\n\n")
+
+    noted = place.noted()
+
+    assert noted is not None
+    assert noted.socket_dir is None
+    assert server.running(place) is None
+
+
+def test_what_a_killed_initdb_left_is_removed(data_dir: Path):
+    half = data_dir.with_name("postgres.new-abc")
+    half.mkdir(parents=True)
+    (half / "PG_VERSION").write_text("18\n")
+
+    url = embedded.ensure(data_dir, rig.QUIET)
+
+    assert not half.exists()
+    assert rig.execute(url, "select 1") == [(1,)]
+
+
+def test_a_folder_of_another_major_is_refused_with_the_way_out(data_dir: Path):
+    data_dir.mkdir(parents=True)
+    (data_dir / "PG_VERSION").write_text("14\n")
+
+    with pytest.raises(EmbeddedUnfit, match="made by PostgreSQL 14") as refused:
+        embedded.ensure(data_dir, rig.QUIET)
+
+    assert "ukai db dump" in refused.value.hint
+    assert (data_dir / "PG_VERSION").read_text() == "14\n"
+
+
+def test_a_folder_of_something_else_is_refused_and_kept(data_dir: Path):
+    data_dir.mkdir(parents=True)
+    (data_dir / "thesis.txt").write_text("mine")
+
+    with pytest.raises(EmbeddedUnfit, match="no data folder of PostgreSQL"):
+        embedded.ensure(data_dir, rig.QUIET)
+
+    assert (data_dir / "thesis.txt").read_text() == "mine"
+
+
+def test_no_program_of_postgresql_is_an_error_that_names_both_ways_out(data_dir: Path):
+    with pytest.raises(EmbeddedUnfit) as refused:
+        embedded.ensure(data_dir, replace(rig.QUIET, found=list))
+
+    assert "ukai[embedded]" in refused.value.hint
+    assert "UKAI_DATABASE_URL" in refused.value.hint
+
+
+def test_a_workspace_deep_down_still_has_a_socket(data_dir: Path):
+    deep = data_dir.parent / ("deep" * 25) / ("down" * 25) / "postgres"
+    try:
+        url = embedded.ensure(deep, rig.QUIET)
+
+        assert len(os.fsencode(deep)) > 200
+        assert rig.execute(url, "select 1") == [(1,)]
+    finally:
+        embedded.stop(deep)
+
+
+def test_a_path_full_of_shell_letters_is_only_a_path(data_dir: Path):
+    odd = data_dir.parent / "a b'c\"d $(touch hurt) `x`;" / "postgres"
+    try:
+        assert rig.execute(embedded.ensure(odd, rig.QUIET), "select 1") == [(1,)]
+    finally:
+        embedded.stop(odd)
+
+
+def test_data_and_socket_are_for_their_owner_and_no_port_is_open(data_dir: Path):
+    embedded.ensure(data_dir, rig.QUIET)
+
+    alive = embedded.running(data_dir)
+    assert alive is not None
+    private = [stat.S_IMODE(p.stat().st_mode) for p in (data_dir.parent, data_dir, alive.socket_dir)]
+    assert private == [0o700] * 3
+    assert stat.S_IMODE((alive.socket_dir / ".s.PGSQL.5432").stat().st_mode) == 0o700
+    assert rig.execute(alive.url, "show listen_addresses") == [("",)]
+
+
+def test_a_socket_folder_that_others_can_enter_is_not_used(data_dir: Path):
+    embedded.ensure(data_dir, rig.QUIET)
+    alive = embedded.running(data_dir)
+    assert alive is not None
+    embedded.stop(data_dir)
+    alive.socket_dir.mkdir(mode=0o700)
+    alive.socket_dir.chmod(0o777)
+    try:
+        embedded.ensure(data_dir, rig.QUIET)
+
+        now = embedded.running(data_dir)
+        assert now is not None
+        assert now.socket_dir != alive.socket_dir
+        assert stat.S_IMODE(now.socket_dir.stat().st_mode) == 0o700
+    finally:
+        alive.socket_dir.rmdir()
+
+
+def test_the_server_inherits_nobodys_keys_and_no_pg_variable(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SOME_API_KEY", "sk-secret")
+    monkeypatch.setenv("PGPORT", "6543")
+
+    url = embedded.ensure(data_dir, rig.QUIET)
+
+    environment = Path(f"/proc/{rig.pid_of(data_dir)}/environ").read_bytes()
+    assert b"sk-secret" not in environment
+    assert rig.execute(url, "show port") == [("5432",)]
+
+
+def test_text_sorts_by_code_point_on_every_machine(data_dir: Path):
+    url = embedded.ensure(data_dir, rig.QUIET)
+
+    order = rig.execute(url, "select x from unnest(array['b', 'a', 'B', 'ä', 'Z']) x order by x")
+
+    assert [row[0] for row in order] == ["B", "Z", "a", "b", "ä"]
+    assert rig.execute(url, "select upper('ä')") == [("Ä",)]
+
+
+def test_a_server_that_does_not_start_shows_the_end_of_its_log(data_dir: Path):
+    with pytest.raises(EmbeddedBroken, match="ended at once") as broken:
+        embedded.ensure(data_dir, replace(rig.QUIET, settings={"shared_buffers": "plenty"}))
+
+    assert 'invalid value for parameter "shared_buffers"' in broken.value.log
+    assert "UKAI_DATABASE_URL" in str(broken.value)
+
+
+def test_an_initdb_that_fails_shows_its_words_and_leaves_no_folder(data_dir: Path, tmp_path: Path):
+    for name, text in (("postgres", "exit 0"), ("initdb", "echo 'could not write: No space left on device'; exit 1")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    full = binaries.Binaries(provider="fake", bin=tmp_path, major=18, version="18.6", vector="0.8.6")
+
+    with pytest.raises(EmbeddedBroken, match="No space left on device"):
+        embedded.ensure(data_dir, replace(rig.QUIET, found=lambda: [full]))
+
+    assert sorted(p.name for p in data_dir.parent.iterdir()) == ["postgres.lock", "postgres.used"]
+
+
+def test_a_place_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(EmbeddedUnfit, match=r"cannot write .*: ") as refused:
+        embedded.ensure(tmp_path / "file" / "postgres", rig.QUIET)
+
+    assert "UKAI_DATABASE_URL" in refused.value.hint
+
+
+def test_a_lock_that_is_held_too_long_is_temporary(data_dir: Path):
+    place = folder.Place(data_dir)
+    place.prepare()
+
+    with place.locked(timeout_s=1), pytest.raises(DatabaseBusy, match="another process"):
+        embedded.ensure(data_dir, replace(rig.QUIET, start_s=0.1))
+
+
+@as_root
+def test_blocked_user_namespaces_end_in_an_error_that_names_the_way_out(data_dir: Path):
+    with pytest.raises(EmbeddedUnfit, match="user namespaces are blocked") as refused:
+        embedded.ensure(data_dir, replace(rig.QUIET, unshare=BLOCKED))
+
+    assert "UKAI_DATABASE_URL" in refused.value.hint
+    assert stat.S_IMODE(data_dir.parent.stat().st_mode) == 0o700
+    assert list(data_dir.parent.glob("*.new-*")) == []
+
+
+@pytest.fixture
+def open_root() -> Iterator[Path]:
+    """A folder that every user may enter, as /srv/something is."""
+    root = Path(tempfile.mkdtemp(prefix="ukai-open-"))
+    root.chmod(0o755)
+    yield root
+    embedded.stop(root / "postgres")
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@as_root
+def test_blocked_user_namespaces_are_no_hindrance_where_another_user_can_work(open_root: Path):
+    blocked = replace(rig.QUIET, unshare=BLOCKED)
+    try:
+        url = embedded.ensure(open_root / "postgres", blocked)
+    except EmbeddedUnfit:
+        pytest.skip("the programs lie where no other user can run them")
+
+    assert rig.execute(url, "select 1") == [(1,)]
+    assert Path(f"/proc/{rig.pid_of(open_root / 'postgres')}").stat().st_uid != 0
+    assert (open_root.stat().st_uid, stat.S_IMODE(open_root.stat().st_mode)) == (0, 0o755)
+    os.kill(rig.pid_of(open_root / "postgres"), signal.SIGKILL)
+    assert rig.execute(embedded.ensure(open_root / "postgres", blocked), "select 1") == [(1,)]
+
+
+@as_root
+def test_as_root_the_files_stay_roots(data_dir: Path):
+    embedded.ensure(data_dir, rig.QUIET)
+
+    assert (data_dir / "PG_VERSION").stat().st_uid == 0
+
+
+def test_a_full_server_is_not_taken_for_a_dead_one(data_dir: Path):
+    few = replace(rig.QUIET, settings={**rig.FAST, "max_connections": "2", "superuser_reserved_connections": "0"})
+    url = embedded.ensure(data_dir, few)
+    alive = embedded.running(data_dir)
+    assert alive is not None
+
+    with server.opened(alive.socket_dir), server.opened(alive.socket_dir):
+        again = embedded.ensure(data_dir, few)
+
+    assert again == url
+    assert rig.pid_of(data_dir) == alive.pid

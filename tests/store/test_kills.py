@@ -1,0 +1,96 @@
+"""Random kills of the starter, the watcher and the server leave a store that starts, with every committed row (X3).
+
+The suite runs a dozen; `UKAI_KILLS=100 UKAI_KILLS_SEED=7 pytest tests/store/test_kills.py` runs as many as one likes.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from tests.store import rig
+from ukai.store import embedded, folder, process
+
+KILLS = int(os.environ.get("UKAI_KILLS", "12"))
+SEED = int(os.environ.get("UKAI_KILLS_SEED", "1"))
+
+DURABLE = replace(rig.QUIET, settings={}, idle_minutes=10)
+LATEST_S = 1.5
+"""A kill of the starter comes at some moment of the time that a start takes."""
+
+
+def test_random_kills_lose_no_committed_row(data_dir: Path):
+    chance = random.Random(SEED)
+    (data_dir.parent.parent / "ukai.yaml").write_text("database: embedded\n")
+    for number in range(KILLS):
+        victim = chance.choice(["starter", "starter and server", "server", "watcher", "all"])
+        _strike(victim, data_dir, chance)
+
+        url = embedded.ensure(data_dir, DURABLE)
+
+        rig.execute(url, "create table if not exists witness (number int primary key)")
+        seen = [row[0] for row in rig.execute(url, "select number from witness order by number")]
+        assert seen == list(range(number)), f"after {victim} died at kill {number}, seed {SEED}"
+        rig.execute(url, f"insert into witness values ({number})")
+
+    assert list(data_dir.parent.glob("*.new-*")) == []
+    rig.eventually(lambda: len(rig.watchers(data_dir)) == 1)
+
+
+def test_a_first_start_that_was_killed_is_simply_repeated(data_dir: Path):
+    chance = random.Random(SEED)
+    workspace = data_dir.parent.parent
+    (workspace / "ukai.yaml").write_text("database: embedded\n")
+    for _ in range(max(2, KILLS // 5)):
+        starter = _start(data_dir)
+        time.sleep(chance.uniform(0.1, LATEST_S))
+        starter.kill()
+        starter.communicate()
+
+        url = embedded.ensure(data_dir, DURABLE)
+
+        assert rig.execute(url, "select current_database()") == [("ukai",)]
+        assert list(data_dir.parent.glob("*.new-*")) == []
+        embedded.stop(data_dir)
+        shutil.rmtree(data_dir)  # and once more from nothing
+
+
+def _strike(victim: str, data_dir: Path, chance: random.Random) -> None:
+    """Kill at a random moment. `starter` begins without a server, so that initdb, start and recovery are all met."""
+    if victim in ("starter", "starter and server"):
+        if chance.random() < 0.5:
+            embedded.stop(data_dir)
+        else:
+            _kill_server(data_dir)
+        starter = _start(data_dir)
+        time.sleep(chance.uniform(0.05, LATEST_S))  # the moment is the experiment
+        starter.kill()
+        starter.communicate()
+        if victim == "starter and server":
+            _kill_server(data_dir)
+    if victim in ("server", "all"):
+        _kill_server(data_dir)
+    if victim in ("watcher", "all"):
+        for pid in rig.watchers(data_dir):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _start(data_dir: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ukai", "db", "start", "--workspace", str(data_dir.parent.parent)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def _kill_server(data_dir: Path) -> None:
+    noted = folder.Place(data_dir).noted()
+    if noted is not None and process.serves(noted.pid, data_dir):
+        os.kill(noted.pid, signal.SIGKILL)
