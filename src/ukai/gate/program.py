@@ -17,7 +17,7 @@ from ukai.gate import delta as deltas
 from ukai.gate import plan as plans
 from ukai.gate.author import Author
 from ukai.graph import schema
-from ukai.kit import canonical, handle
+from ukai.kit import canonical, handle, principal
 
 SEE, SHARE, WRITE, DELETE = 1, 2, 3, 4
 """How a node is locked: FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE, FOR UPDATE."""
@@ -81,10 +81,11 @@ def readers_of(type: schema.Type, values: Mapping[str, Any]) -> list[str] | None
     """Who may read the node: None when the type declares none, empty for nobody (an edge's are filled in later)."""
     if type.readers is None:
         return None
-    if type.readers.field:
-        value: Any = values.get(type.readers.field)
-        return [] if value is None else [value] if isinstance(value, str) else list(value)
-    return list(type.readers.names)
+    named: Any = values.get(type.readers.field) if type.readers.field else type.readers.names
+    names: list[Any] = [] if named is None else [named] if isinstance(named, str) else list(named)
+    # What is no principal is nobody; with no other name left, nobody reads.
+    known = {principal.canonical(n) for n in names if isinstance(n, str)}
+    return sorted(n for n in known if n is not None)
 
 
 class _Builder:

@@ -1,0 +1,123 @@
+"""Refused attempts are kept too (W10): each in a transaction of its own, because the one it was refused in is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+import ukai.kit.errors as failures
+from ukai import store
+from ukai.gate import rejection, rows
+from ukai.gate.author import Author
+from ukai.graph.catalogue import Catalogue
+from ukai.kit import canonical, ids
+
+
+class AuditFailed(failures.TemporaryError):
+    """A proposal was refused, and that could not be written down. `rejections` say why it was refused."""
+
+    hint = "nothing of the delta was written; look at the database, then propose it again"
+
+    def __init__(self, why: str, *, rejections: Sequence[rejection.Rejection]) -> None:
+        super().__init__(f"a refused attempt could not be recorded: {why}")
+        self.rejections = tuple(rejections)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One refused proposal."""
+
+    id: UUID
+    at: datetime
+    author: Author
+    key: str
+    number: int
+    """Counted within the author's run and step, or within the key; 1 when there is neither."""
+    codes: tuple[str, ...]
+    fingerprints: tuple[str, ...]
+    findings: tuple[Mapping[str, Any], ...]
+    body: Any
+    """The delta as it was submitted, the values of sensitive fields masked."""
+
+
+async def refused(
+    db: store.Database,
+    *,
+    author: Author,
+    source: Any,
+    key: str,
+    rejections: Sequence[rejection.Rejection],
+    catalogue: Catalogue,
+    at: datetime,
+    entropy: ids.Entropy,
+) -> int:
+    """Record a refused attempt; its number. Raises AuditFailed when that cannot be done."""
+    found = [r for r in rejections if r.severity == "error"]
+    try:
+        async with db.transaction() as tx:
+            return await rows.save_attempt(
+                tx,
+                id=ids.time_ordered(at, entropy=entropy),
+                at=at,
+                author=author,
+                key=key,
+                hash=hash_of(source),
+                codes=sorted({r.code for r in found}),
+                fingerprints=list(rejection.fingerprints(found)),
+                findings=[r.as_json() for r in rejections],
+                body=masked(source, catalogue),
+            )
+    except failures.UkaiError as error:
+        raise AuditFailed(str(error), rejections=rejections) from error
+
+
+async def attempts(tx: store.Transaction, *, author: str = "", run: str = "", limit: int = 100) -> list[Attempt]:
+    """Refused attempts, newest first, of an author (by id) or a run if given."""
+    return [
+        Attempt(
+            id=r["id"],
+            at=r["at"],
+            author=Author(kind=r["author_kind"], id=r["author_id"], run=r["run"] or "", step=r["step"] or ""),
+            key=r["key"] or "",
+            number=r["number"],
+            codes=tuple(r["codes"]),
+            fingerprints=tuple(r["fingerprints"]),
+            findings=tuple(r["findings"]),
+            body=r["body"],
+        )
+        for r in await rows.attempts(tx, author=author, run=run, limit=limit)
+    ]
+
+
+async def top_codes(tx: store.Transaction, *, window: rows.Window, limit: int = 20) -> list[tuple[str, str, int]]:
+    """(author id, code, attempts) with the most attempts: what writers stumble over."""
+    return await rows.top_codes(tx, window, limit)
+
+
+def hash_of(source: Any) -> str:
+    """sha256 of the submitted delta without its key: the same proposal under another key is the same proposal."""
+    if isinstance(source, dict):
+        source = {k: v for k, v in cast("dict[str, Any]", source).items() if k != "key"}
+    return canonical.sha256(source)
+
+
+def masked(source: Any, catalogue: Catalogue) -> Any:
+    """The delta with the values of every field masked that is sensitive in any type: what was meant may be unknown."""
+    names = {f.key for d in catalogue.domains.values() for f in _fields(d.types, d.edges) if f.sensitive}
+    return _masked(source, names) if names else source
+
+
+def _fields(*parts: Iterable[Any]) -> Iterable[Any]:
+    return (f for part in parts for declared in part for f in declared.fields)
+
+
+def _masked(value: Any, names: set[str]) -> Any:
+    if isinstance(value, dict):
+        inner = cast("dict[str, Any]", value)
+        return {k: rejection.MASK if k in names and v is not None else _masked(v, names) for k, v in inner.items()}
+    if isinstance(value, list):
+        return [_masked(v, names) for v in cast("list[Any]", value)]
+    return value

@@ -1,0 +1,42 @@
+"""Running a program against the database: once when all goes well, again when another writer was in the way."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ukai import store
+from ukai.gate import program as programs
+from ukai.gate import rows
+from ukai.kit import ids
+
+RETRIES = 3
+"""Of lock timeouts, deadlocks and races for a key; they are nobody's attempts."""
+PAUSE_S = (0.005, 0.05)
+
+
+async def run(
+    db: store.Database, program: programs.Program, *, judge: rows.Judge | None, entropy: ids.Entropy
+) -> rows.Answer:
+    """`{"commit", "nodes"}` or `{"problems": [..]}`; `judge` is asked between the locks and the writing.
+
+    A program that begins again is the same one: the same ids, the same key, the same hash.
+    """
+    why = ""
+    for _ in range(1 + RETRIES):
+        if judge is None:
+            answer = await rows.commit(db, program.body)
+        else:
+            answer = await rows.commit_judged(db, program.body, judge)
+        why = answer.get("retry", "")
+        if not why:
+            return answer
+        if why == "in_progress":
+            break  # the same proposal under the same key is being written: its sender will hear
+        program.body["thorough"] = True
+        await asyncio.sleep(_pause(entropy))
+    return {"problems": [{"code": "in_progress" if why == "in_progress" else "busy", "where": ""}]}
+
+
+def _pause(entropy: ids.Entropy) -> float:
+    low, high = PAUSE_S
+    return low + (high - low) * entropy(1)[0] / 255

@@ -1,0 +1,503 @@
+"""The database's problems as rejections: with the place, what stands there now, who put it there, and what to do.
+
+Read in a transaction of its own, after the refused one is gone. What the writer may not read is not named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rapidfuzz.distance import DamerauLevenshtein
+
+from ukai import store
+from ukai.gate import delta as deltas
+from ukai.gate import rows
+from ukai.gate import plan as plans
+from ukai.gate import program as programs
+from ukai.gate.rejection import MASK, Rejection, reject
+from ukai.graph import schema
+from ukai.graph.catalogue import Catalogue
+from ukai.kit import canonical
+
+NEAREST = 3
+"""Handles that are offered for one that does not exist."""
+HIDDEN = "a record that you may not read"
+
+Problem = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What had to be looked up for the words."""
+
+    handles: Mapping[str, str]
+    """Node id -> handle, of those that may be read."""
+    changes: Mapping[int, Mapping[str, Any]]
+    """Change -> its row with the author, of deletions."""
+    fields: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    """Node or edge id -> field -> the change that gave it its present value."""
+    near: Mapping[tuple[str, str], Sequence[str]]
+    """(type, key) that is not there -> the nearest handles that are."""
+
+
+async def rejections(
+    tx: store.Transaction,
+    problems: Sequence[Problem],
+    *,
+    program: programs.Program,
+    plan: plans.Plan,
+    catalogue: Catalogue,
+    allowed: rows.Allowed,
+) -> list[Rejection]:
+    """All problems in words, the earliest operation first."""
+    facts = await _facts(tx, problems, allowed)
+    hidden = {p["n"] for p in problems if p.get("hidden")}
+    shown = [p for p in problems if p.get("hidden") or p.get("n") not in hidden]
+    writer = _Writer(facts=facts, program=program, plan=plan, catalogue=catalogue)
+    found = [writer.rejection(p) for p in shown]
+    order = {op.at: i for i, op in enumerate(plan.delta.singles())}
+    return sorted(found, key=lambda r: (_place(order, r.where), r.where, r.code))
+
+
+def _place(order: Mapping[str, int], where: str) -> int:
+    while where and where not in order:
+        where = where.rpartition("/")[0]
+    return order.get(where, -1)
+
+
+async def _facts(tx: store.Transaction, problems: Sequence[Problem], allowed: rows.Allowed) -> Facts:
+    ids = {p[k] for p in problems for k in ("id", "holder") if p.get(k)} | {
+        h for p in problems for h in p.get("holders", ())
+    }
+    conflicts = [(p["id"], p["expected"]) for p in problems if p["code"] == "conflict"]
+    missing = {(p["type"], p["key"]) for p in problems if p["code"] == "unknown_id" and p.get("type") and p.get("key")}
+    return Facts(
+        handles=await rows.handles(tx, sorted(ids), allowed) if ids else {},
+        changes=await rows.changes_numbered(tx, [p["seq"] for p in problems if p.get("seq")]),
+        fields={id: await rows.last_changes(tx, id, base) for id, base in conflicts},
+        near={
+            (type, key): nearest(key, await rows.keys_near(tx, type, key, allowed), type=type)
+            for type, key in sorted(missing)
+        },
+    )
+
+
+def nearest(key: str, keys: Sequence[str], *, type: str) -> list[str]:
+    """The handles whose keys differ least from `key`, best first."""
+    limit = max(2, len(key) // 2)
+    ranked = [(DamerauLevenshtein.distance(key.casefold(), k.casefold(), score_cutoff=limit), k) for k in keys]
+    return [f"{type}#{k}" for distance, k in sorted(ranked) if distance <= limit][:NEAREST]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Writer:
+    facts: Facts
+    program: programs.Program
+    plan: plans.Plan
+    catalogue: Catalogue
+
+    def rejection(self, p: Problem) -> Rejection:
+        return _WORDS[p["code"]](self, p)
+
+    def said(self, p: Problem, code: str, message: str, *, where: str = "", **more: Any) -> Rejection:
+        op = self.op(p["where"])
+        more.setdefault("type", p.get("type") or "")
+        return reject(
+            code, where=where or p["where"], message=message, layer=3, op=op.kind if op else "", ref=_ref(op), **more
+        )
+
+    def op(self, where: str) -> deltas.Single | None:
+        for op in self.plan.delta.singles():
+            if where == op.at or where.startswith(op.at + "/"):
+                return op
+        return None
+
+    def target_place(self, p: Problem) -> str:
+        """The pointer of the name by which the node was meant."""
+        op, where = self.op(p["where"]), p["where"]
+        if op is None:
+            return where
+        targets = [t for t in (getattr(op, "source", None), getattr(op, "target", None)) if t is not None]
+        for target in targets:
+            if where == target.at or (where == op.at and len(targets) == 1):
+                return target.pointer
+        return op.pointer("match") if isinstance(op, deltas.UpsertNode) else where
+
+    def field(self, p: Problem) -> schema.Field | None:
+        declared = self.catalogue.edge(p["type"]) if "edge" in p else self.catalogue.type(p["type"])
+        return declared.type.by_key.get(p["field"]) if declared else None
+
+    def value(self, p: Problem, name: str) -> str:
+        field = self.field(p)
+        if p.get(name) is None:
+            return "no value"
+        return MASK if field is not None and field.sensitive else canonical.dumps(p[name])
+
+    def name(self, p: Problem) -> str:
+        if "edge" in p:
+            op = self.op(p["where"])
+            ends = f"from {_named(op.source)} to {_named(op.target)}" if isinstance(op, _EDGE_OPS) else ""
+            return f"the edge {p['type']} {ends}".strip()
+        return f"{p['type']}#{p['key']}" if p.get("key") else str(p.get("type") or "the record")
+
+
+_EDGE_OPS = (deltas.CreateEdge, deltas.UpdateEdge, deltas.DeleteEdge)
+
+
+def _named(target: deltas.Target) -> str:
+    return target.value
+
+
+def _ref(op: deltas.Single | None) -> str:
+    if op is None:
+        return ""
+    if isinstance(op, deltas.CreateNode | deltas.UpsertNode):
+        return op.ref
+    return str(op.target)
+
+
+def _by(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return "somebody"
+    return f"{row['author_kind']} {row['author_id']} at {row['at'].isoformat(timespec='seconds')}"
+
+
+def _unknown(w: _Writer, p: Problem) -> Rejection:
+    if "edge" in p:
+        return w.said(
+            p,
+            "unknown_id",
+            f"there is no {w.name(p)}",
+            expected=f"an existing edge {p['type']}",
+            hint="read the record's edges, or create this one first",
+        )
+    near = w.facts.near.get((p.get("type") or "", p.get("key") or ""), ())
+    type = p.get("type") or "record"
+    return w.said(
+        p,
+        "unknown_id",
+        f"there is no {w.name(p)}",
+        where=w.target_place(p),
+        expected=f"an existing {type}",
+        received=str(p.get("key") or ""),
+        expected_value={"nearest": list(near)},
+        hint=f"the nearest are {', '.join(near)}; read before you choose" if near else f"look up the {type} first",
+    )
+
+
+def _deleted(w: _Writer, p: Problem) -> Rejection:
+    if p.get("here"):
+        return w.said(
+            p,
+            "deleted_target",
+            f"{w.name(p)} is deleted by this same delta",
+            where=w.target_place(p),
+            expected="a record that lives on",
+            hint="leave out the deletion, or this operation",
+        )
+    row = w.facts.changes.get(p["seq"])
+    return w.said(
+        p,
+        "deleted_target",
+        f"{w.name(p)} was deleted by {_by(row)}",
+        where=w.target_place(p),
+        expected="a living record",
+        received=f"deleted in change {p['seq']}",
+        hint="read what is there now; create it again if it is still needed",
+    )
+
+
+def _wrong_type(w: _Writer, p: Problem) -> Rejection:
+    op = w.op(p["where"])
+    allowed = ", ".join(p["expected"])
+    return w.said(
+        p,
+        "edge_endpoint_type" if isinstance(op, _EDGE_OPS) else "ref_type_mismatch",
+        f"{w.name(p)} cannot stand here",
+        where=w.target_place(p),
+        expected=allowed,
+        received=str(p["type"]),
+        hint=f"name a record of the type {allowed}",
+    )
+
+
+def _conflict(w: _Writer, p: Problem) -> Rejection:
+    changed = p["fields"]
+    latest = w.facts.fields.get(p["id"], {})
+    if changed is None and p["expected"] > p["received"]:
+        return w.said(
+            p,
+            "conflict",
+            f"{w.name(p)} has no version {p['expected']} yet",
+            where=p["where"] + "/if_version",
+            expected=f"version {p['received']}",
+            received=str(p["expected"]),
+            hint="read the record again and use the version that it has",
+        )
+    names = sorted(latest) if changed is None else list(changed)
+    told = [
+        {
+            "field": n,
+            "author": f"{latest[n]['author_kind']}:{latest[n]['author_id']}",
+            "at": canonical.dumps(latest[n]["at"]).strip('"'),
+        }
+        for n in names
+        if n in latest
+    ]
+    listed = "; ".join(f"{n} by {_by(latest.get(n))}" for n in names)
+    return w.said(
+        p,
+        "conflict",
+        f"{w.name(p)} has changed since version {p['expected']}: {listed or 'its edges'}",
+        where=p["where"] + "/if_version",
+        expected=f"version {p['received']}",
+        received=str(p["expected"]),
+        expected_value={"version": p["received"], "changed": told},
+        received_value=p["expected"],
+        hint="read the changed fields, decide again, and name the new version",
+    )
+
+
+def _precondition(w: _Writer, p: Problem) -> Rejection:
+    return w.said(
+        p,
+        "precondition_failed",
+        f"{w.name(p)}: {p['field']} is not what was tested for",
+        where=f"{p['where']}/test/{p['field']}",
+        field=p["field"],
+        expected=w.value(p, "expected"),
+        received=w.value(p, "received"),
+        hint="read the record again and decide with the value that it has",
+    )
+
+
+def _transition(w: _Writer, p: Problem) -> Rejection:
+    found = w.catalogue.type(p["type"])
+    type = found.type if found else None
+    ways = type.states.allowed_from(p["state"]) if type and type.states else ()
+    allowed = [str(s) for s in ways]
+    return w.said(
+        p,
+        "invalid_transition",
+        f"{w.name(p)} is {p['state'] or 'in no state'}, from where no transition leads to {p['received']}",
+        where=p["where"] + "/to_state",
+        field="state",
+        expected=" | ".join(allowed) or "no further state",
+        received=str(p["received"]),
+        expected_value={"from": p["state"], "to": allowed},
+        received_value=p["received"],
+        hint=f"choose one of: {', '.join(allowed)}" if allowed else "leave out `to_state`",
+    )
+
+
+def _immutable(w: _Writer, p: Problem) -> Rejection:
+    return w.said(
+        p,
+        "immutable_field",
+        f"{w.name(p)}: {p['field']} keeps its first value",
+        where=f"{p['where']}/set/{p['field']}",
+        field=p["field"],
+        expected=w.value(p, "expected"),
+        received=w.value(p, "received"),
+        hint=f"leave out {p['field']!r}",
+    )
+
+
+def _unique(w: _Writer, p: Problem) -> Rejection:
+    holder = w.facts.handles.get(p.get("holder") or "")
+    what = p.get("field") or "key"
+    from_here = p.get("holder") and not p.get("holder_type")
+    who = "another operation of this delta" if from_here else holder or HIDDEN
+    return w.said(
+        p,
+        "unique_violation",
+        f"{what} is taken by {who}",
+        field=p.get("field") or "",
+        expected=f"a {what} that no other {p['type']} has",
+        received=str(p.get("key") or ""),
+        expected_value={"holder": holder},
+        hint=f"update {holder} instead, or choose another {what}" if holder else f"choose another {what}",
+    )
+
+
+def _needs(w: _Writer, p: Problem) -> Rejection:
+    if p["field"] == "@state":
+        found = w.catalogue.type(p["type"])
+        type = found.type if found else None
+        initial = [str(s) for s in type.states.initial] if type and type.states else []
+        return w.said(
+            p,
+            "invalid_initial_state",
+            f"{w.name(p)} is new, and does not begin in this state",
+            where=p["where"] + "/to_state",
+            field="state",
+            expected=" | ".join(initial),
+            hint="leave out `to_state`, or choose an initial state",
+        )
+    return w.said(
+        p,
+        "required_field",
+        f"{w.name(p)} is new, and needs {p['field']}",
+        where=p["where"] + "/set",
+        field=p["field"],
+        expected=p["field"],
+        hint=f"set {p['field']!r} too",
+    )
+
+
+def _twice(w: _Writer, p: Problem) -> Rejection:
+    return w.said(
+        p,
+        "duplicate_target",
+        f"{w.name(p)} is written by {p['first']} already",
+        where=w.target_place(p),
+        expected="one operation for each record",
+        received=p["first"],
+        hint="put both changes into one operation",
+    )
+
+
+def _duplicate_edge(w: _Writer, p: Problem) -> Rejection:
+    return w.said(
+        p,
+        "duplicate_edge",
+        f"{w.name(p)} is there already" + (f", made by {p['first']}" if "first" in p else ""),
+        expected="one edge of a type between two records",
+        received=str(p.get("first") or p.get("id")),
+        hint="update the edge, or leave the operation out",
+    )
+
+
+def _cycle(w: _Writer, p: Problem) -> Rejection:
+    return w.said(
+        p,
+        "edge_cycle",
+        f"{w.name(p)} would lead back to where it begins",
+        expected=f"edges {p['type']} without a circle",
+        hint="connect other records, or delete an edge of the circle first",
+    )
+
+
+def _count(w: _Writer, p: Problem) -> Rejection:
+    who = w.facts.handles.get(p.get("id") or "") or (
+        f"the new {p.get('node_type') or 'record'}" if not p.get("key") else HIDDEN
+    )
+    side = "leave" if p["side"] == "out" else "reach"
+    if p["code"] == "cardinality_max":
+        held = [w.facts.handles.get(h, HIDDEN) for h in p.get("holders", ())]
+        return w.said(
+            p,
+            "cardinality_max",
+            f"more than {p['expected']} {p['type']} would {side} {who}",
+            expected=f"at most {p['expected']}",
+            received=str(p["received"]),
+            expected_value={"max": p["expected"], "holders": held},
+            hint=(f"it has {', '.join(held)}; " if held else "") + f"delete or replace an edge {p['type']} first",
+        )
+    return w.said(
+        p,
+        "cardinality_min",
+        f"fewer than {p['expected']} {p['type']} would {side} {who}",
+        expected=f"at least {p['expected']} at the end of the delta",
+        received=str(p["received"]),
+        expected_value={"min": p["expected"]},
+        hint=f"add an edge {p['type']} in the same delta",
+    )
+
+
+def _restricted(w: _Writer, p: Problem) -> Rejection:
+    named = [w.facts.handles[h] for h in p["holders"] if h in w.facts.handles]
+    return w.said(
+        p,
+        "restricted_delete",
+        f"{p['received']} edges {p['type']} stand in the way of the deletion",
+        expected="no such edge",
+        received=str(p["received"]),
+        expected_value={"count": p["received"], "sample": named},
+        hint=f"delete the edges {p['type']} first" + (f", for example with {', '.join(named)}" if named else ""),
+    )
+
+
+def _cascade(w: _Writer, p: Problem) -> Rejection:
+    return w.said(
+        p,
+        "cascade_too_large",
+        "what follows from this delta is larger than one delta may be",
+        expected=f"at most {p['expected']} records that follow",
+        hint="delete the dependent records in smaller deltas first",
+    )
+
+
+def _schema(w: _Writer, p: Problem) -> Rejection:
+    return w.said(
+        p,
+        "schema_changed",
+        f"the domain {p['domain']!r} was uploaded again while the delta was being written",
+        expected=f"version {p['received']}",
+        received=f"version {p['expected']}",
+        hint="read the types again, then propose the delta again",
+    )
+
+
+def _key_reused(w: _Writer, p: Problem) -> Rejection:
+    return w.said(
+        p,
+        "key_reused",
+        f"the key was used for another delta at {p['time']}",
+        expected="one key for one delta",
+        hint="give the delta a key of its own; resend the other one unchanged to read its result",
+    )
+
+
+def _busy(w: _Writer, p: Problem) -> Rejection:
+    said = {
+        "busy": "other writers hold what the delta needs, and did not let go in time",
+        "in_progress": "the same delta under the same key is being written right now",
+    }
+    return w.said(p, p["code"], said[p["code"]], hint="send the same delta again in a moment")
+
+
+def _forbidden(w: _Writer, p: Problem) -> Rejection:
+    return w.said(
+        p,
+        p["code"],
+        p["refusal"] or "this change is not yours to make",
+        field=p.get("field") or "",
+        expected=", ".join(p.get("missing", ())),
+        hint="ask whoever keeps access/ for the right, or leave the operation out",
+    )
+
+
+def _judged(w: _Writer, p: Problem) -> Rejection:
+    return p["rejection"]
+
+
+_WORDS: dict[str, Callable[[_Writer, Problem], Rejection]] = {
+    "unknown_id": _unknown,
+    "deleted_target": _deleted,
+    "wrong_type": _wrong_type,
+    "conflict": _conflict,
+    "precondition_failed": _precondition,
+    "invalid_transition": _transition,
+    "immutable_field": _immutable,
+    "unique_violation": _unique,
+    "needs": _needs,
+    "duplicate_target": _twice,
+    "duplicate_edge": _duplicate_edge,
+    "edge_cycle": _cycle,
+    "cardinality_max": _count,
+    "cardinality_min": _count,
+    "restricted_delete": _restricted,
+    "cascade_too_large": _cascade,
+    "schema_changed": _schema,
+    "key_reused": _key_reused,
+    "busy": _busy,
+    "in_progress": _busy,
+    "forbidden_type": _forbidden,
+    "forbidden_field": _forbidden,
+    "forbidden_row": _forbidden,
+    "forbidden_transition": _forbidden,
+    "judged": _judged,
+}

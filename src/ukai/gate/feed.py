@@ -1,0 +1,101 @@
+"""The change feed: every change of every finished transaction once, in an order in which a cursor can be kept (W11).
+
+A cursor passes finished transactions only. The order is that of transaction numbers and, inside one, of changes; an
+order by change number alone would let a reader pass a number whose transaction had not committed yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ukai import store
+from ukai.access import record
+from ukai.gate import history, rows
+from ukai.gate.rights import Rights
+
+BEGINNING = ""
+"""The cursor before the first change that is kept."""
+MAX_LIMIT = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Some changes, and where to go on."""
+
+    changes: tuple[history.Change, ...]
+    cursor: str
+    """Opaque. For the next call, also when nothing came."""
+    more: bool
+    """Whether there was more at the time of the call."""
+
+
+class Gone(history.Gone):
+    """The changes after the cursor are no longer all there: the reader must read the current state and begin anew."""
+
+    def __init__(self, why: str, *, cursor: str) -> None:
+        super().__init__(f"the changes after the cursor {cursor!r} are gone: {why}")
+        self.cursor = cursor
+
+
+async def read(
+    db: store.Database,
+    cursor: str,
+    *,
+    rights: Rights | None,
+    limit: int = 100,
+    owning: Sequence[record.OwningEdge] = (),
+) -> Page:
+    """The changes after `cursor`, oldest first, those of records that `rights` may read now.
+
+    Raises Gone when the cursor is too old, or comes from before the database was restored.
+    """
+    limit = max(1, min(limit, MAX_LIMIT))
+    async with db.transaction() as tx:
+        state = await rows.feed_state(tx)
+        after = _position(cursor, state["timeline"], (state["floor_xid"], state["floor_seq"]))
+        if rights is None:
+            return Page(changes=(), cursor=cursor, more=False)
+        # Read before the changes: what finishes in between is not passed.
+        settled = await rows.feed_end(tx)
+        found = await rows.feed(tx, after, limit=limit + 1, allowed=rights.sql("n", owning))
+    page = found[:limit]
+    last = (int(page[-1]["xid"]), page[-1]["seq"]) if page else (int(after[0]), after[1])
+    if len(found) <= limit:
+        last = max(last, (int(settled[0]), settled[1]))  # hidden changes are not looked at again
+    return Page(
+        changes=tuple(history.change(r) for r in page),
+        cursor=_cursor(state["timeline"], last),
+        more=len(found) > limit,
+    )
+
+
+async def end(db: store.Database) -> str:
+    """The cursor behind the last finished change: for a reader that wants only what comes."""
+    async with db.transaction() as tx:
+        state = await rows.feed_state(tx)
+        return _cursor(state["timeline"], await rows.feed_end(tx))
+
+
+async def forget(db: store.Database, before: datetime) -> int:
+    """Retention: let go of finished changes made before `before`. Older cursors, and older looks back, are Gone."""
+    async with db.transaction() as tx:
+        return await rows.forget_changes(tx, before)
+
+
+def _cursor(timeline: str, position: tuple[str | int, int]) -> str:
+    return f"{timeline}.{position[0]}.{position[1]}"
+
+
+def _position(cursor: str, timeline: str, floor: tuple[str | int, int]) -> tuple[str, int]:
+    if cursor == BEGINNING:
+        return str(floor[0]), floor[1]
+    parts = cursor.split(".")
+    if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):
+        raise Gone("it is no cursor of this feed", cursor=cursor)
+    if parts[0] != timeline:
+        raise Gone("the database was restored since", cursor=cursor)
+    if (int(parts[1]), int(parts[2])) < (int(floor[0]), floor[1]):
+        raise Gone("they are older than what is kept", cursor=cursor)
+    return parts[1], int(parts[2])

@@ -1,0 +1,55 @@
+"""What the gate asks about rights; `access.Rights` is what answers in the product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ukai.access import decision, record
+from ukai.access.write import Transition
+
+
+class Rights(Protocol):
+    """Rights of whoever stands behind a proposal, or behind a reader of history."""
+
+    def may_write(
+        self,
+        type: str,
+        fields: record.Fields,
+        transition: Transition | None = None,
+        record: record.Record | None = None,
+    ) -> decision.Decision:
+        """Whether these fields of the record may be written. Without a record: of whatever record of the type."""
+        ...
+
+    def read(self, record: record.Record, field: str | None = None) -> decision.Decision:
+        """Whether the record may be read: what may not is answered as if it were not there."""
+        ...
+
+    def sql(self, alias: str = "n", owning: Sequence[record.OwningEdge] = ()) -> tuple[str, list[Any]]:
+        """The same as a condition over the rows of `node alias`."""
+        ...
+
+
+@dataclass(frozen=True)
+class _All:
+    def may_write(
+        self,
+        type: str,
+        fields: record.Fields,
+        transition: Transition | None = None,
+        record: record.Record | None = None,
+    ) -> decision.Decision:
+        return _YES
+
+    def read(self, record: record.Record, field: str | None = None) -> decision.Decision:
+        return _YES
+
+    def sql(self, alias: str = "n", owning: Sequence[record.OwningEdge] = ()) -> tuple[str, list[Any]]:
+        return "true", []
+
+
+_YES = decision.Decision(allowed=True, reason="all rights were handed in")
+ALL: Rights = _All()
+"""Everything is allowed: for the system's own deltas and for tests. Absence of rights denies."""
