@@ -101,7 +101,7 @@ class Resolver:
             **pick.origins,
             "scope_bound_retrieval": pick.origin_of("scope_bound_retrieval", retrieval),
             "field_policies": pick.origin_of("field_policy", list(policies)),
-            "acl_enforcement": Origin(value=True, source="default"),
+            "acl_enforcement": pick.origin_of("acl_enforcement", True),
             "family": pick.origin_of("family", list(families)),
             "tools": tool_origin,
             **budget_origins,

@@ -39,6 +39,7 @@ class _Loader:
         self.findings: list[Finding] = []
         self.count = 0
         self.access: dict[str, Document | None] = {}
+        self.domain_texts: dict[str, str] = {}
 
     def load(self) -> None:
         tree = walk.walk(self.root, enter=self.enters)
@@ -46,6 +47,7 @@ class _Loader:
         self.folders(tree)
         for file in tree.files:
             self.file(file)
+        self.read_domains()
         self.read_access()
 
     def enters(self, path: str) -> bool:
@@ -151,6 +153,8 @@ class _Loader:
                 self.shelf.broken.add(("models", ""))
         elif place.kind in _YAML_KINDS:
             self.shelf.documents[path] = doc
+            if place.kind == "domain":
+                self.domain_texts[path] = raw.decode("utf-8-sig")
 
     def markdown(self, path: str, raw: bytes, place: kinds.Place | None) -> None:
         if place is not None and place.kind == "skill" and not _opens(raw):
@@ -259,6 +263,19 @@ class _Loader:
         self.name(kind, name)
         self.shelf.broken.add((kind, name if kind != "report" else f"{place.owner}/{name}"))
 
+    def read_domains(self) -> None:
+        if not self.domain_texts:
+            return
+        from ukai.catalog import domains  # what reads rules takes a tenth of a second to import
+
+        documents = {path: self.shelf.documents[path] for path in self.domain_texts}
+        self.shelf.domains, found = domains.read(documents, self.domain_texts)
+        self.findings += found
+        complete = len(self.shelf.domains) == len(documents) and not any(k == "domain" for k, _ in self.shelf.broken)
+        if complete:  # otherwise a name that is missing may be the broken file's
+            self.shelf.types = domains.fields(self.shelf.domains)
+            self.findings += domains.indexes(self.shelf.settings, self.shelf.settings_doc, self.shelf.types)
+
     def read_access(self) -> None:
         """IT's folder, read as one. Without a workspace there is none, and nothing is known to be missing."""
         known = {n: d for n, d in self.access.items() if n in access.FILES or n.startswith(access.FIELD_POLICIES)}
@@ -268,7 +285,7 @@ class _Loader:
                 "unknown_file", path, "nothing reads this file", ", ".join(expected), suggest.hint_for(name, expected)
             )
         agents = self.shelf.known("agent") if self.shelf.inside else None
-        self.shelf.access, found = access.read(known, types=None, agents=agents)
+        self.shelf.access, found = access.read(known, types=self.shelf.types, agents=agents)
         self.findings += found
         for name, doc in known.items():
             if name.startswith(access.FIELD_POLICIES):

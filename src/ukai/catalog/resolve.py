@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -14,6 +14,7 @@ from ukai.catalog.shelf import Piece, Shelf
 from ukai.catalog.toolbox import toolbox
 from ukai.catalog.value import Catalog, Loaded, Tool, ordered
 from ukai.kit import glob
+from ukai.kit.document import Document
 from ukai.kit.finding import Finding
 from ukai.runtime.agent import Family
 from ukai.runtime.guardrail import Guardrail
@@ -23,11 +24,22 @@ from ukai.study.report import Report
 T = TypeVar("T")
 
 
-def load(root: Path, *, provided: Mapping[str, ToolSpec], only: str | None = None) -> Loaded:
+Reader = Callable[[Document], list[Finding]]
+"""What another room says about one of its documents."""
+
+
+def load(
+    root: Path,
+    *,
+    provided: Mapping[str, ToolSpec],
+    readers: Mapping[str, Reader] | None = None,
+    only: str | None = None,
+) -> Loaded:
     """The catalog of the tree at `root`, with all findings in the order of files, lines and columns.
 
-    `provided` are the tools that the product brings. `only` names the one agent whose folder is read; what is shared
-    is read whole, since only its content says whom it concerns. Nothing of the tree is executed.
+    `provided` are the tools that the product brings. `readers` (folder -> function) judge documents whose meaning
+    lies with rooms that this one does not know, such as connectors. `only` names the one agent whose folder is read;
+    what is shared is read whole, since only its content says whom it concerns. Nothing of the tree is executed.
     """
     shelf, findings, count = reading.shelf(root, only=only)
     naming = Naming(inside=shelf.inside)
@@ -38,6 +50,9 @@ def load(root: Path, *, provided: Mapping[str, ToolSpec], only: str | None = Non
     findings += resolver.findings
     findings += _reports(shelf, agents)
     findings += naming.gathered()
+    for path, doc in shelf.documents.items():
+        reader = (readers or {}).get(path.split("/")[-2] if "/" in path else "")
+        findings += reader(doc) if reader else []
     catalog = _catalog(shelf, agents, tools)
     return Loaded(catalog=catalog, findings=ordered(findings), files=count, shared=parts.shared(shelf, findings))
 
@@ -60,6 +75,7 @@ def _catalog(shelf: Shelf, agents: Mapping[str, Resolved], tools: Mapping[str, T
         guardrails=_frozen({name: p.value for name, p in shelf.guardrails.items()}),
         reports=_frozen({name: _frozen(r) for name, r in reports.items()}),
         tools=_frozen(dict(tools)),
+        domains=_frozen(shelf.domains),
         documents=_frozen(shelf.documents),
         templates=_frozen(shelf.templates),
         origins=_frozen({name: _frozen(dict(r.origins)) for name, r in agents.items()}),

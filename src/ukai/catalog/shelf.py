@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from ukai.access import Access
 from ukai.catalog.settings import Settings
 from ukai.catalog.source import Declared
+from ukai.graph.schema import Domain
 from ukai.kit.document import Document
 from ukai.llm.config import Models
 from ukai.runtime import agent, guardrail
@@ -49,6 +50,9 @@ class Shelf:
     own_tools: dict[str, tuple[str, Declared]] = field(default_factory=dict[str, tuple[str, Declared]])
     shared_tools: dict[str, Declared] = field(default_factory=dict[str, Declared])
     """Path -> what the file declares."""
+    domains: dict[str, Domain] = field(default_factory=dict[str, Domain])
+    types: dict[str, frozenset[str]] | None = None
+    """Type -> fields; None when no domain is there, or one cannot be read."""
     documents: dict[str, Document] = field(default_factory=dict[str, Document])
     """Path -> YAML that other rooms give a meaning: domains, workflows, connectors, cases, templates.yaml, access."""
     templates: dict[str, str] = field(default_factory=dict[str, str])

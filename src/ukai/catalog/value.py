@@ -8,6 +8,7 @@ from typing import Any
 
 from ukai.access import Access
 from ukai.catalog.settings import Settings
+from ukai.graph.schema import Domain
 from ukai.kit.document import Document
 from ukai.kit.finding import Finding, errors
 from ukai.llm.config import Models
@@ -54,6 +55,7 @@ class Catalog:
     """Agent -> report -> value."""
     tools: Mapping[str, Tool]
     """The global set: shared files and what the product brings."""
+    domains: Mapping[str, Domain]
     documents: Mapping[str, Document]
     """Path -> YAML to which other rooms give its meaning."""
     templates: Mapping[str, str]

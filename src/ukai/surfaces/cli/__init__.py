@@ -11,9 +11,16 @@ from typer.core import TyperGroup
 from ukai.surfaces.cli import output
 
 VERBS: dict[str, tuple[str, str]] = {
+    "access": ("access", "Who may do what, and why: ukai access explain."),
     "db": ("db", "The database: start, stop, status, url, dump, restore."),
     "doctor": ("doctor", "Look at everything Ukai stands on."),
+    "init": ("init", "Make a small workspace."),
+    "new": ("new", "Make an agent, a skill, a report or a guardrail."),
     "lint": ("lint", "Every problem of a workspace or a tree of agent files, at once."),
+    "info": ("info", "What an agent resolved to, and where each value came from."),
+    "export": ("export", "An agent in the open Agent Skills format."),
+    "affected": ("affected", "Which agents a change reaches, and why."),
+    "codeowners": ("codeowners", "Who must agree to which change, for the code host."),
     "bench": ("bench", "Measure: ukai bench NAME."),
 }
 """Verb -> (module that holds its `app`, one line of help). A new verb is one file here and one line in this table."""

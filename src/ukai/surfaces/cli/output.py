@@ -50,6 +50,13 @@ def refused(findings: Sequence[Finding], *, as_json: bool) -> typer.Exit:
     return typer.Exit(REFUSED)
 
 
+def made(folder: Path, written: Sequence[str], kept: Sequence[str], steps: Sequence[str], *, as_json: bool) -> None:
+    """What a verb wrote, what it left as it was, and what to do next."""
+    document = {"folder": str(folder), "written": list(written), "kept": list(kept), "next": list(steps)}
+    lines = [f"made {folder / name}" for name in written] + [f"kept {folder / name}" for name in kept]
+    emit(document, as_json=as_json, text="\n".join([*lines, "next:", *(f"  {step}" for step in steps)]))
+
+
 def guarded(run: Callable[[], Any]) -> int:
     """Run a command line and turn what it raises into an exit code and one readable line."""
     try:
