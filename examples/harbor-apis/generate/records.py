@@ -90,11 +90,11 @@ def record(
     return made
 
 
-def handle(made: Record) -> str:
+def handle(made: Record, keys: Mapping[str, tuple[str, ...]] = KEYS) -> str:
     """`Type#key`, the key's values percent-encoded and joined by colons."""
     kind = made["type"]
     fields = made["fields"]
-    return named(kind, *(fields[k] for k in KEYS[kind]))
+    return named(kind, *(fields[k] for k in keys[kind]))
 
 
 def named(kind: str, *values: object) -> str:
