@@ -12,6 +12,7 @@ _QUOTED = re.compile(r"[\"“]([^\"“”]{2,80})[\"”]")
 _OPENERS = words.listed("""
     how what when where which who whom whose why is are was were do does did has have had can could should would will
     may might must shall am list show tell give find explain describe summarise summarize compare name please any
+    read open check get see look search
 """)
 _CALENDAR = words.listed("""
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
@@ -33,7 +34,9 @@ def names(question: str) -> tuple[str, ...]:
     tokens = [re.sub(r"['’]s\Z", "", raw.strip(".'’-–—/")) for raw in raws]
     for i, token in enumerate(tokens):
         opens = i == 0 or raws[i - 1].endswith(".")
-        follows = i + 1 < len(tokens) and not raws[i].endswith(".") and _is_name(tokens[i + 1])
+        follows = (
+            i + 1 < len(tokens) and not raws[i].endswith(".") and tokens[i + 1].istitle() and _is_name(tokens[i + 1])
+        )
         if _is_name(token) and (not opens or not token.istitle() or (follows and token.casefold() not in _OPENERS)):
             found.append(token)
     return tuple(dict.fromkeys(found))

@@ -133,6 +133,8 @@ def _search(tool: ToolDefinition, question: str, asked: Sequence[str]) -> Planne
     known = schema.resolved(properties[named], tool.parameters_json_schema) or {}
     limit = known.get("maxLength", LONGEST_QUERY)
     query = question[: min(LONGEST_QUERY, limit if isinstance(limit, int) else LONGEST_QUERY)].strip()
+    if not query:
+        return None
     return _filled(tool, {named: query}, subject=asked[0] if asked else None, question=question)
 
 
@@ -191,7 +193,7 @@ def _value(tool: ToolDefinition, name: str, subject: str | None, question: str) 
         chosen = [v for v in values if str(v).casefold() in spoken] or [v for v in values if v in ANY]
         return bool(chosen), chosen[0] if chosen else None
     if name in COUNTS and known.get("type") == "integer":
-        return True, int(max(known.get("minimum", SOME), min(known.get("maximum", SOME), SOME)))
+        return True, int(max(known.get("minimum", 1), min(known.get("maximum", SOME), SOME)))
     if name in SUBJECTS and known.get("type") == "string" and subject:
         return True, subject
     return False, None
