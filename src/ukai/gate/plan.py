@@ -5,7 +5,7 @@ database can still decide.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ukai.gate import delta as deltas
@@ -24,8 +24,9 @@ class NodePlan:
 
     op: deltas.CreateNode | deltas.UpdateNode | deltas.UpsertNode | deltas.DeleteNode
     type: schema.Type | None
-    """None: the target's type is only known after it was read (an id or an unknown context_ref); the database half
-    then calls `shape.recheck(plan, type)`."""
+    """None: the target's type is only known after it was read (an id, or a context_ref that holds one); the database
+    half then calls `shape.recheck`.
+    """
     domain: schema.Domain | None
     set: Values
     """As submitted, canonical; on a create with defaults and server-set fields filled in."""
@@ -38,6 +39,12 @@ class NodePlan:
     """Of a create or upsert: the natural key as written in the handle; None for types keyed by their id."""
     to_state: str | None
     """On create the state the node begins in; on update the state it should go to (None: keeps its state)."""
+    refs: Mapping[str, tuple[deltas.Target, ...]] = field(default_factory=dict[str, tuple[deltas.Target, ...]])
+    """Ref field -> the nodes it names, in the order of the value. They must exist; a value in `set` that is no handle
+    yet (`ref:$x`, `context_ref:x`, `id:..`) is to be replaced by the handle of its node.
+    """
+    on_create: tuple[Rejection, ...] = ()
+    """Of an upsert: what refuses it if no node matches, so that it would create one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +56,7 @@ class EdgePlan:
     domain: schema.Domain
     set: Values
     test: Values
+    refs: Mapping[str, tuple[deltas.Target, ...]] = field(default_factory=dict[str, tuple[deltas.Target, ...]])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,7 +96,7 @@ class _Field:
     immutable: bool = False
     sensitive: bool = False
     default: Any = None
-    server_set: Literal["author", "now", "id"] | None = None
+    server_set: Literal["author", "now"] | None = None
     values: tuple[str | int | float | bool | None, ...] = ()
     to: str = ""
     places: int | None = None

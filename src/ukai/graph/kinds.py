@@ -113,8 +113,8 @@ def _string(field: Field) -> Check:
 
     def check(value: Any, at: str, problems: list[Problem]) -> Any:
         if not isinstance(value, str):
-            scalar = numbers.is_number(value) and not isinstance(value, float)
-            problems.append(_mismatch(field, value, at, fix=str(value) if scalar else NOTHING, likely=True))
+            # A number is not offered as text: what the text should have been is not known.
+            problems.append(_mismatch(field, value, at))
             return value
         if plain:
             return value

@@ -51,7 +51,7 @@ class Field:
     default: Any = None
     """Filled in on create when the field is absent; None means that there is none."""
     server_set: str = ""
-    """`author`, `now` or `id`: filled in by the server, refused from anybody else."""
+    """`author` or `now`: filled in by the server on create, refused from anybody else."""
     values: tuple[str | int | float | bool | None, ...] = ()
     """Of an enum."""
     to: str = ""

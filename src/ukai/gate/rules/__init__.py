@@ -1,1 +1,1 @@
-"""The checks of layer 1, one idea a file."""
+"""The checks of layer 1, one idea a file. Each is a plain function of the scene; `shape` calls them in order."""
