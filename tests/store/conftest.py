@@ -23,3 +23,10 @@ def data_dir() -> Iterator[Path]:
         os.kill(pid, signal.SIGKILL)
     embedded.stop(path)
     shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def database_url(database_url: str) -> str:
+    """As everywhere, with a table of this room's own: `witness (name)`."""
+    rig.execute(database_url, "create table witness (name text primary key)")
+    return database_url

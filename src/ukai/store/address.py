@@ -12,7 +12,7 @@ OWNER = "postgres"
 NAME = "ukai"
 PORT = 5432
 
-_PASSWORD_IN_URL = re.compile(r"(?P<head>[a-z]+://[^:/@?\s]*:)[^@/\s]*(?=@)")
+_PASSWORD_IN_URL = re.compile(r"(?P<head>[a-z]+://[^:/@?\s]*:)\S*(?=@)")
 _PASSWORD_AS_KEY = re.compile(r"(?P<head>\b(?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)")
 MASK = "***"
 

@@ -16,14 +16,16 @@ import psycopg
 from psycopg import conninfo, errors, sql
 
 from ukai.kit.errors import PermanentError
-from ukai.store import account, address, binaries, folder, migrations
-from ukai.store.failures import DatabaseAway, DatabaseBusy, DatabaseUnfit
+from ukai.store import account, address, binaries, dial, folder, migrations
+from ukai.store.failures import DatabaseBusy, DatabaseUnfit
 
 RESTORING, REPLACED = "_restoring", "_replaced"
 """Endings of the databases that a killed restore leaves behind; the next one drops them."""
 
+_NAME = "ukai archive"
 _LOCK = 0x756B6172
 _SWAP_S = 30.0
+_ENOUGH = 10_000
 _OWN_BOOKS = ("alembic_version", "dbos_migrations")
 
 
@@ -61,16 +63,14 @@ def restore(url: str, source: Path, found: Sequence[binaries.Binaries], *, force
         raise ArchiveRefused(f"there is no file {source}", hint="name a file that `ukai db dump` wrote")
     name = str(conninfo.conninfo_to_dict(url)["dbname"])
     beside, old = name + RESTORING, name + REPLACED
-    if not forced and (full := _tables_with_rows(url)):
-        raise ArchiveRefused(
-            f"the database is not empty: rows in {', '.join(full[:5])}", hint="--force replaces what is there"
-        )
+    new = address.with_name(url, beside)
     with _administrator(url) as admin:
         for leftover in (beside, old):
             _drop(admin, leftover)
-        admin.execute(sql.SQL("create database {} template template0").format(sql.Identifier(beside)))
         try:
-            new = address.with_name(url, beside)
+            if not forced:
+                _refuse_rows(admin, url, beside)
+            _create(admin, beside)
             _run(found, "pg_restore", new, "--exit-on-error", str(source))
             migrations.run(new)
             _swap(admin, name, beside, old)
@@ -82,10 +82,7 @@ def restore(url: str, source: Path, found: Sequence[binaries.Binaries], *, force
 
 def _administrator(url: str) -> psycopg.Connection[tuple[object, ...]]:
     """A connection beside the database, with nobody else restoring on this server."""
-    try:
-        admin = psycopg.connect(address.with_name(url, "postgres"), autocommit=True, connect_timeout=10)
-    except psycopg.OperationalError as error:
-        raise DatabaseAway(f"{address.masked(url)}: {address.scrubbed(str(error).strip(), url)}") from None
+    admin = dial.dial(address.with_name(url, "postgres"), application=_NAME)
     row = admin.execute(
         "select pg_try_advisory_lock(%s), rolcreatedb or rolsuper from pg_roles where rolname = current_user", (_LOCK,)
     ).fetchone()
@@ -124,24 +121,46 @@ def _swap(admin: psycopg.Connection[tuple[object, ...]], name: str, beside: str,
             return
 
 
+def _create(admin: psycopg.Connection[tuple[object, ...]], name: str) -> None:
+    admin.execute(sql.SQL("create database {} template template0").format(sql.Identifier(name)))
+
+
 def _drop(admin: psycopg.Connection[tuple[object, ...]], name: str) -> None:
     admin.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
 
 
-def _tables_with_rows(url: str) -> list[str]:
-    with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
+def _refuse_rows(admin: psycopg.Connection[tuple[object, ...]], url: str, beside: str) -> None:
+    """Raise when the database holds more than a fresh one: migrations may put rows of their own into a table."""
+    rows = _rows(url)
+    if not rows:
+        return
+    _create(admin, beside)
+    fresh = address.with_name(url, beside)
+    migrations.run(fresh)
+    seeds = _rows(fresh)
+    _drop(admin, beside)
+    full = [table for table, count in rows.items() if count > seeds.get(table, 0)]
+    if full:
+        raise ArchiveRefused(
+            f"the database is not empty: rows in {', '.join(full[:5])}", hint="--force replaces what is there"
+        )
+
+
+def _rows(url: str) -> dict[str, int]:
+    """Tables that hold rows, and how many (counted up to `_ENOUGH`)."""
+    counts: dict[str, int] = {}
+    with dial.dial(url, application=_NAME) as connection:
         tables = connection.execute(
             "select schemaname, tablename from pg_tables where schemaname not in ('pg_catalog', 'information_schema') "
             "and tablename <> all(%s) order by 1, 2",
             (list(_OWN_BOOKS),),
         ).fetchall()
-        full: list[str] = []
         for schema, table in tables:
-            query = sql.SQL("select exists (select from {})").format(sql.Identifier(str(schema), str(table)))
-            row = connection.execute(query).fetchone()
+            query = sql.SQL("select count(*) from (select from {} limit %s) as capped").format(sql.Identifier(schema, table))
+            row = connection.execute(query, (_ENOUGH,)).fetchone()
             if row and row[0]:
-                full.append(f"{schema}.{table}")
-    return full
+                counts[f"{schema}.{table}"] = row[0]
+    return counts
 
 
 def _run(found: Sequence[binaries.Binaries], program: str, url: str, *arguments: str) -> None:
@@ -171,11 +190,8 @@ def _run(found: Sequence[binaries.Binaries], program: str, url: str, *arguments:
 
 
 def _major_of(url: str) -> int:
-    try:
-        with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
-            return connection.info.server_version // 10000
-    except psycopg.OperationalError as error:
-        raise DatabaseAway(f"{address.masked(url)}: {address.scrubbed(str(error).strip(), url)}") from None
+    with dial.dial(url, application=_NAME) as connection:
+        return connection.info.server_version // 10000
 
 
 def _at_least(found: Sequence[binaries.Binaries], major: int) -> binaries.Binaries:

@@ -11,8 +11,9 @@ import psycopg
 from psycopg import IsolationLevel, errors, sql
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ukai.store import address, vitals
+from ukai.store import address
 from ukai.store.binaries import OLDEST_MAJOR, OLDEST_VECTOR, numbers
+from ukai.store.dial import CONNECT_S, NO_CONNECTION, refusal
 from ukai.store.failures import DatabaseAway, DatabaseBusy, DatabaseUnfit
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
@@ -21,7 +22,6 @@ Statement = str | sql.SQL | sql.Composed
 Address = str | Callable[[], Awaitable[str]]
 """A URL, or what gives one for each new connection: an embedded server that was killed is started again that way."""
 
-CONNECT_S = 10
 PREPARE_AFTER = 2
 """A statement is prepared by the server when it comes for the third time."""
 
@@ -169,10 +169,8 @@ def translated(error: psycopg.Error, shown_as: str) -> DatabaseAway | DatabaseBu
 async def _prove(url: str, shown_as: str) -> None:
     try:
         connection = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=CONNECT_S)
-    except psycopg.OperationalError as error:
-        raise DatabaseAway(f"cannot connect to {shown_as}: {address.scrubbed(str(error).strip(), url)}") from None
-    except psycopg.ProgrammingError as error:
-        raise vitals.not_an_address(url, error) from None
+    except NO_CONNECTION as error:
+        raise refusal(url, error) from None
     async with connection:
         major = connection.info.server_version // 10000
         cursor = await connection.execute(

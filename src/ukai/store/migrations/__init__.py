@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from ukai.store import address
+from ukai.store import address, dial
 from ukai.store.failures import DatabaseAway, DatabaseUnfit, MigrationsUnfit
 
 VERSIONS = Path(__file__).parent / "versions"
@@ -70,9 +70,7 @@ def run(url: str, *, folder: Path = VERSIONS) -> list[str]:
     """`migrate` for callers without a loop."""
     chain = steps(folder)
     try:
-        with psycopg.connect(
-            url, autocommit=True, application_name="ukai migrations", connect_timeout=10
-        ) as connection:
+        with dial.dial(url, application="ukai migrations") as connection:
             missing = _missing(chain, at(connection))
         return _upgrade(url, folder) if missing else []
     except errors.InsufficientPrivilege as error:

@@ -46,7 +46,7 @@ begin
     select jsonb_build_object('code', 'invalid_transition', 'where', at, 'n', n, 'id', vid, 'type', vtype, 'key', vkey,
                               'received', state, 'state', vstate)
     from seen
-    where gone = 0 and state is not null and array_position(sources, vstate) is null
+    where gone = 0 and state is not null and state is distinct from vstate and array_position(sources, vstate) is null
     union all
     select jsonb_build_object('code', 'immutable_field', 'where', at, 'n', n, 'type', vtype, 'key', vkey, 'field', f,
                               'expected', props->f, 'received', set->f)
@@ -236,7 +236,8 @@ begin
                     and (x.types is null or v.type = any (x.types))
                     and (x.if_version is null or x.if_version = v.version)
                     and x.test is null and x.frozen is null
-                    and (x.state is null or array_position(x.sources, v.state) is not null)) is true as fine
+                    and (x.state is null or x.state is not distinct from v.state or array_position(x.sources, v.state) is not null)
+                   ) is true as fine
             from unnest(nodes) x
             left join lateral (
                 select * from node v where v.id = o.nodes[x.n + 1] and v.id = any (o.held) limit 1) v on true
