@@ -33,7 +33,6 @@ def codes(findings: list[finding.Finding]) -> list[tuple[str, str]]:
         ("{id: a, allow: read, records: {types: [Account]}, fields: [nme], to: [public]}", "unknown_field", 64),
         ("{id: a, tell: [ownr], records: {types: [Account]}, to: [public]}", "unknown_field", 20),
         ('{id: a, allow: audit, to: ["group:selers"]}', "unknown_group", 32),
-        ("{id: a, allow: invoke, agents: [deal-couch], to: [public]}", "unknown_agent", 37),
         ("{id: a, allow: invoke, agents: [deal-coach], channels: [slak], to: [public]}", "unknown_channel", 61),
         ("{id: a, allow: send, outputs: [emial], to: [public]}", "unknown_output", 36),
         ("{id: a, allow: raed, to: [public]}", "not_allowed", 20),
@@ -87,6 +86,24 @@ def test_a_misspelt_name_comes_with_the_name_that_was_meant():
     _, findings = build.read(groups=GROUPS, policies=policies('{id: a, allow: audit, to: ["group:selers"]}'))
 
     assert findings[0].hint == "did you mean 'group:sellers'?"
+
+
+@pytest.mark.parametrize("effect", ["allow", "deny"])
+def test_an_agent_that_is_not_there_is_a_warning_and_closes_no_other(effect: str):
+    folder, findings = build.read(
+        agents=["deal-coach"],
+        policies=policies(
+            f"{{id: a, {effect}: invoke, agents: [deal-couch], to: [public]}}",
+            "{id: b, allow: invoke, agents: [deal-coach], to: [public]}",
+        ),
+        budgets="budgets: [{agent: deal-couch, per: day, usd: 5}]",
+    )
+
+    assert [(f.severity, f.code, f.hint) for f in findings] == [
+        ("warning", "unknown_agent", "did you mean 'deal-coach'?")
+    ] * 2
+    assert folder.rights(folder.caller("ann@x.com"), "deal-coach").invoke.allowed
+    assert not folder.rights(folder.caller("ann@x.com"), "deal-couch").invoke.allowed
 
 
 def test_two_policies_of_one_name_allow_nothing():

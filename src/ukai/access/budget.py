@@ -139,7 +139,7 @@ def _about(doc: document.Document, at: str, entry: _Entry, agents: Collection[st
             where, hint = doc.where(f"{at}/agent"), "write an agent's name, or a pattern with *"
             found.append(Finding(code="bad_glob", where=where, message=problem, hint=hint))
         elif agents is not None and not any(glob.compile(entry.agent).matches(a) for a in agents):
-            found.append(mend.unknown("unknown_agent", doc.where(f"{at}/agent"), "agent", entry.agent, agents))
+            found.append(mend.unknown_agent(doc.where(f"{at}/agent"), entry.agent, agents))
     return found
 
 

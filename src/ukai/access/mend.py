@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from ukai.kit import document, principal, suggest
-from ukai.kit.finding import Finding, excerpt
+from ukai.kit.finding import Finding, Severity, excerpt
 
 
 def broken(findings: Iterable[Finding]) -> bool:
@@ -91,17 +91,27 @@ def not_canonical(where: str, written: str, name: str) -> Finding:
     )
 
 
-def unknown(code: str, where: str, what: str, name: str, known: Iterable[str]) -> Finding:
+def unknown(
+    code: str, where: str, what: str, name: str, known: Iterable[str], *, severity: Severity = "error"
+) -> Finding:
     """A name that nothing declares."""
     names: Sequence[str] = sorted(known)
     return Finding(
         code=code,
+        severity=severity,
         where=where,
         message=f"no {what} is named {name!r}",
         expected=f"a declared {what}",
         received=name,
         hint=suggest.hint_for(name, names),
     )
+
+
+def unknown_agent(where: str, name: str, known: Iterable[str]) -> Finding:
+    """An agent that is not there. A warning: agents come and go in their owners' hands, and one that is gone is denied
+    anyway; taken for an error, it would close every other agent with it.
+    """
+    return unknown("unknown_agent", where, "agent", name, known, severity="warning")
 
 
 def names_nothing(where: str, what: str, hint: str) -> Finding:

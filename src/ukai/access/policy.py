@@ -15,7 +15,7 @@ from ukai.kit.finding import Finding
 Right = Literal["invoke", "read", "write", "send", "impersonate", "audit", "upload", "promote"]
 RIGHTS: tuple[str, ...] = get_args(Right)
 
-CHANNELS = ("cli", "web", "rest", "mcp", "slack", "openai", "schedule", "workflow")
+CHANNELS = ("cli", "web", "rest", "mcp", "slack", "openai", "a2a", "schedule", "workflow")
 """Surfaces (P4.4), and the two ways in which an agent starts by itself."""
 OUTPUTS = ("slack", "email", "confluence", "notion", "webhook", "file")
 """Destinations (P1.6)."""
@@ -241,7 +241,7 @@ def _names(doc: document.Document, at: str, entry: _Entry, world: World) -> list
         for i, name in enumerate(entry.agents or ()):
             if not any(glob.compile(name).matches(a) for a in world.agents):
                 where = doc.where(f"{at}/agents/{i}")
-                found.append(mend.unknown("unknown_agent", where, "agent", name, world.agents))
+                found.append(mend.unknown_agent(where, name, world.agents))
     for key, names, known in (("channels", entry.channels, CHANNELS), ("outputs", entry.outputs, OUTPUTS)):
         for i, name in enumerate(names or ()):
             if name not in (*known, "*"):

@@ -39,7 +39,8 @@ class Rights:
         """Whether they may use the agent here."""
         if self.agents is not None and self.agent not in self.agents:
             return say.no("invoke", f"no agent is named {self.agent!r}", denied_by=("unknown",))
-        return say.simple("invoke", self.agent, self.invokers, self.policies)
+        about = [p for p in self.policies if p.agents is None or any(g.matches(self.agent) for g in p.agents)]
+        return say.simple("invoke", self.agent, self.invokers, about)
 
     def read(self, record: Record, field: str | None = None) -> Decision:
         """Whether they may read the record (as a whole: fields may still be withheld), or this field of it."""
@@ -70,8 +71,12 @@ class Rights:
 
     def may_send(self, output: str) -> Decision:
         """Whether they may send to this kind of destination outside. Off unless listed (P3.6)."""
-        senders = tuple(m.only(lambda p: p.outputs is None or output in p.outputs) for m in self.senders)
-        return say.simple("send", output, senders, self.policies)
+
+        def is_about(policy: Policy) -> bool:
+            return policy.outputs is None or output in policy.outputs
+
+        senders = tuple(m.only(is_about) for m in self.senders)
+        return say.simple("send", output, senders, filter(is_about, self.policies))
 
     def tell(self, record: Record) -> frozenset[str]:
         """Fields of a record that a refusal may disclose (P3.5). What is denied outright stays untold."""

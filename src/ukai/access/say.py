@@ -87,15 +87,23 @@ def simple(right: str, what: str, members: Sequence[Member], policies: Iterable[
 
 
 def uncovered(right: str, what: str, caller: Caller, policies: Iterable[Policy]) -> Decision:
+    """No policy allows it. `policies`: those that are about it at all, whoever and whatever else they name."""
     others = [p for p in policies if p.right == right and not p.denies]
     known = f"; others are allowed by {named(others)}" if others else ""
-    missing = [f"an `allow: {right}` that covers it and names {_principals(caller)}"]
+    reached = [p for p in others if not p.to.isdisjoint(caller.principals)]
+    missing = [f"whatever else {p.id} ({p.place}) asks for" for p in reached[:SHOWN]]
+    missing += [f"to be one of {_listed(p.to)}, for {p.id} ({p.place})" for p in others if p not in reached][:SHOWN]
+    missing.append(f"or an `allow: {right}` that covers it and names {_principals(caller)}")
     return no(right, f"{caller.id} may not {right} {what}: no policy allows it{known}", missing=missing, who=caller.id)
 
 
 def _principals(caller: Caller) -> str:
-    names = [caller.id, *sorted(caller.groups - {caller.id})]
-    return " or ".join(names[:SHOWN]) + (f" or {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return _listed([caller.id, *sorted(caller.groups - {caller.id})])
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = list(names) if isinstance(names, list) else sorted(names)
+    return " or ".join(found[:SHOWN]) + (f" or {len(found) - SHOWN} more" if len(found) > SHOWN else "")
 
 
 def named(policies: Iterable[Policy]) -> str:

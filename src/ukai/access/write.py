@@ -10,8 +10,8 @@ from ukai.access.policy import Policy
 from ukai.access.record import ALL, NONE, Fields, Record, union
 from ukai.access.rule import Member, Rule
 
-Transition = tuple[str | None, str]
-"""From a state (None: none yet) to a state."""
+Transition = tuple[str | None, str | None]
+"""From a state to a state; None is no state, and only `*` in a policy covers it."""
 
 
 def decide(

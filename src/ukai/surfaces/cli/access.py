@@ -1,0 +1,72 @@
+"""`ukai access explain PRINCIPAL AGENT [RECORD[/FIELD]]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ukai.surfaces.cli import output
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def _access() -> None:  # pyright: ignore[reportUnusedFunction]
+    """Who may do what, and why."""
+
+
+@app.command()
+def explain(
+    principal: Annotated[str, typer.Argument(help="ann@example.com, group:x, service:x or public.")],
+    agent: Annotated[str, typer.Argument(help="The agent's name.")],
+    record: Annotated[str | None, typer.Argument(help="Type#key, or Type#key/field.", show_default=False)] = None,
+    file: Annotated[
+        Path | None, typer.Option("--record", help="A JSON file that holds the record.", show_default=False)
+    ] = None,
+    audience: Annotated[
+        list[str] | None, typer.Option("--audience", help="Who else reads the answer.", show_default=False)
+    ] = None,
+    channel: Annotated[str, typer.Option(help="The surface that is used.")] = "cli",
+    workspace: output.Workspace = output.HERE,
+    as_json: output.Json = False,
+) -> None:
+    """Show the decision, every policy that was considered, and what each would have needed to match."""
+    from ukai.app import access
+
+    asked = access.Asked(
+        principal=principal, agent=agent, record=record, file=file, audience=audience or (), channel=channel
+    )
+    document = access.answer(workspace, asked).as_json()
+    output.emit(document, as_json=as_json, text="\n".join(_lines(document)))
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    """The answer first, then what it rests on."""
+    yield ("yes: " if document["allowed"] else "no: ") + document["reason"]
+    denied = document["read"] if document["invoke"]["allowed"] else document["invoke"]
+    if denied and not denied["allowed"]:
+        yield from (f"  needed: {m}" for m in denied["missing"])
+        yield f"  told to the caller: {denied['refusal']}"
+    if document["tell"]:
+        yield f"  a refusal may disclose: {', '.join(document['tell'])}"
+    if document["fields"] is not None:
+        yield f"  fields: {', '.join(document['fields']) or 'none'}"
+    yield ""
+    for member in document["audience"]:
+        known = ", ".join(member["groups"]) or "no group"
+        yield f"{member['id']}: {known if member['known'] else 'names nobody that access/ knows'}"
+    yield f"field policies of {document['agent']}: {', '.join(document['field_policies']) or 'none, so every field'}"
+    yield from (f"budget: {b['amount']:g} {b['unit']} a {b['per']} ({b['where']})" for b in document["budget"])
+    yield ""
+    for policy in document["policies"]:
+        mark = "+" if policy["matched"] else "-"
+        yield f"{mark} {policy['policy']} ({policy['where']}) {policy['says']}, {policy['who']}: {policy['why']}"
+    if document["record"] is None:
+        yield ""
+        for row in document["types"]:
+            yield f"{row['type']}: " + ("; ".join(row["under"]) or "not read")
+            if row["under"]:
+                yield f"  fields: {', '.join(row['fields']) if row['fields'] != ['*'] else 'all'}"
