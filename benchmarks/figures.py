@@ -27,6 +27,25 @@ DATA = Path(os.environ.get("UKAI_SHARED_DATA", ROOT.parent / "shared" / "data"))
 LABELS = ROOT / "tests" / "kit" / "figure_labels.jsonl"
 AMOUNTS = ("number", "money", "percent")
 SIZES_KIB = (64, 256, 1024)
+REPEATED = (
+    "7",
+    "(1",
+    "1,",
+    "a-",
+    "a@",
+    "<a",
+    "](",
+    "[1,",
+    "two and ",
+    "half a ",
+    "`a",
+    " ",
+    "Q1",
+    "1:",
+    "_5",
+    "1 234 ",
+)
+"""What a careless pattern would need quadratic time for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +120,9 @@ def run(options: Mapping[str, str]) -> Report:
         numbers[f"f1_value_only_{name}"] = weigh(half, ours, by_kind=False)[0].f1
     numbers["sentences_per_s"] = _speed(sentences, ours)
     numbers |= _throughput()
-    ratios = {"growth_64_to_1024_kib": numbers["seconds_1024_kib"] / (16 * numbers["seconds_64_kib"])}
+    worst = {unit: _growth(unit) for unit in REPEATED}
+    ratios = {"growth_worst_repetition": max(worst.values())}
+    ratios |= {"growth_64_to_1024_kib": numbers["seconds_1024_kib"] / (16 * numbers["seconds_64_kib"])}
     if options.get("reference", "yes") != "no":
         theirs = quantulum()
         for name, half in halves.items():
@@ -226,6 +247,12 @@ def _throughput() -> dict[str, float]:
     numbers["mib_per_s"] = 1 / numbers["seconds_1024_kib"]
     numbers["figures_per_mib"] = len(figures.extract(text[: 1024 * 1024]))
     return numbers
+
+
+def _growth(unit: str) -> float:
+    """Time for 400 kB of one repeated piece against four times that of 100 kB: 1 is linear, 4 is quadratic."""
+    short, long = unit * (100_000 // len(unit)), unit * (400_000 // len(unit))
+    return min(_seconds(long) for _ in range(2)) / (4 * min(_seconds(short) for _ in range(3)))
 
 
 def _pages() -> Iterator[str]:
