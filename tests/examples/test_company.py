@@ -10,6 +10,7 @@ from itertools import islice
 import pytest
 
 from tests.examples import held, sample
+from ukai.context import passages
 
 generate = sample.generator()
 
@@ -120,6 +121,13 @@ def test_the_generator_and_the_domains_agree_on_keys_texts_and_passages():
     assert {name: t.key for name, (t, _) in declared.items()} == dict(generate.KEYS)
     assert {name: t.text for name, (t, _) in declared.items() if t.text} == dict(generate.SEARCHED)
     assert {n: (t.passages.source, t.passages.part) for n, (t, _) in declared.items() if t.passages} == generate.PARTS
+
+
+def test_the_composer_cuts_a_record_into_the_same_passages():
+    for made in sample.company():
+        cut = passages.of(sample.catalogue().type(made["type"]).type, made["fields"])
+        name = generate.handle(made)
+        assert [(f"{name}/{p.part}", p.text) for p in cut] == list(generate.passages(made))
 
 
 def test_deltas_are_bounded_and_every_target_was_made_before():

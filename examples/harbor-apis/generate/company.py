@@ -16,7 +16,7 @@ AS_OF = date(2026, 11, 20)
 MONTHS = tuple(f"{2024 + (10 + i) // 12}-{(10 + i) % 12 + 1:02}" for i in range(24))
 """The two years of telemetry, from 2024-11 to 2026-10."""
 CALLS_A_MONTH = {"standard": 240_000, "growth": 1_100_000, "enterprise": 4_700_000}
-TEXTS = {"standard": (2, 10, 4, 3), "growth": (3, 13, 5, 4), "enterprise": (5, 16, 6, 5)}
+TEXTS = {"standard": (2, 10, 4, 3), "growth": (3, 13, 5, 4), "enterprise": (4, 16, 6, 5)}
 """Calls, mails, tickets and notes of an account by tier, beside those of the stories."""
 MANY = 200
 """Above this many accounts a tenth of the texts is made, unless `density` says otherwise."""

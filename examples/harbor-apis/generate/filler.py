@@ -126,7 +126,7 @@ def turns(desk: Desk, engineer: str) -> list[tuple[str, str]]:
     opening, *topics, closing = texts.templates("calls.txt")
     voices = {"V": desk.made.seller, "E": engineer, "C": desk.voice.name, "D": desk.others[-1].name}
     start, step = int(desk.random() * len(topics)), 1 + int(desk.random() * 6)
-    chosen = [topics[(start + step * i) % len(topics)] for i in range(3 + int(desk.random() * 3))]
+    chosen = [topics[(start + step * i) % len(topics)] for i in range(3 + int(desk.random() * 2))]
     return [
         (voices[speaker], desk.pick(lines).format_map(slots))
         for topic in (opening, *chosen, closing)

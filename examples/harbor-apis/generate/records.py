@@ -52,17 +52,16 @@ SEARCHED: Mapping[str, tuple[str, ...]] = {
     "Account": ("name", "description"),
     "Terms": ("memo",),
     "Person": ("name", "title"),
-    "Opportunity": ("name", "summary", "next_step", "deciding_factor"),
+    "Opportunity": ("summary", "next_step", "deciding_factor"),
     "DealLesson": ("summary", "deciding_factor"),
     "Release": ("notes",),
     "Incident": ("title", "summary"),
     "Ticket": ("subject", "body"),
-    "Call": ("title",),
     "Mail": ("subject", "body"),
     "Note": ("title", "body"),
     "Page": ("title", "body"),
 }
-"""Type -> its text fields, as in `domains/`; together they are one passage."""
+"""Type -> its text fields, as in `domains/`; each is a passage of its own (`Mail#x/body`)."""
 
 _ENCODE = re.compile(r"[%:/#\x00-\x20\x7f]")
 
@@ -106,11 +105,9 @@ def named(kind: str, *values: object) -> str:
 
 
 def passages(made: Record) -> Sequence[tuple[str, str]]:
-    """What is searched of a record: (handle, text), the record itself first and then its ordered parts."""
+    """What is searched of a record: (handle, text), its text fields first and then its ordered parts."""
     kind, fields, name = made["type"], made["fields"], handle(made)
-    found: list[tuple[str, str]] = []
-    if kind in SEARCHED:
-        found.append((name, "\n".join(str(fields[f]) for f in SEARCHED[kind] if f in fields)))
+    found = [(f"{name}/{field}", fields[field]) for field in SEARCHED.get(kind, ()) if field in fields]
     if kind in PARTS:
         field, word = PARTS[kind]
         found += [(f"{name}/{word}/{i}", part["text"]) for i, part in enumerate(fields.get(field, ()), 1)]
