@@ -126,8 +126,9 @@ def test_a_sentence_without_end_is_cut_and_nothing_of_it_is_lost():
 
 
 PIECES = st.sampled_from(
-    ["A b. ", "c d! ", "\n", "\n\n", "- ", "1. ", "> ", "# ", "|a|b|\n|-|-|\n", "```\n", "    ", "\t", "\0", "\r\n", "\r",
-     "“", "é", "[x]: y\n", "<div>\n", "***\n", "===\n", "\ud800", "\u2028", "x", "~~~", "`", "\\", "&amp; "]
+    ["A b. ", "c d! ", "\n", "\n\n", "- ", "1. ", "> ", "# ", "|a|b|\n|-|-|\n", "```\n", "    ", "\t", "\0", "\r\n",
+     "\r", "“", "é", "[x]: y\n",
+     "<div>\n", "***\n", "===\n", "\ud800", "\u2028", "x", "~~~", "`", "\\", "&amp; "]
 )  # fmt: skip
 TEXTS = st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=100)
 
