@@ -55,3 +55,33 @@ def test_a_missing_field_is_told_where_it_should_stand():
     _, findings = parsed("wheels: []\n")
 
     assert [(f.code, f.where, f.expected) for f in findings] == [("missing_key", "cart.yaml:1:1", "name")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    __pydantic_config__ = shape.STRICT
+    title: str
+    prose: str = ""
+
+
+def noted(text: str):
+    doc, findings = document.read_front_matter(text.encode(), name="note.md")
+    assert doc is not None, findings
+    return shape.parse(doc, Note, given={"prose": doc.body})
+
+
+def test_what_stands_below_the_front_matter_is_given_and_not_written():
+    note, findings = noted("---\ntitle: a\n---\nBody.\n")
+
+    assert findings == []
+    assert note == Note(title="a", prose="Body.\n")
+
+
+def test_a_given_field_cannot_be_written_nor_is_it_suggested():
+    note, findings = noted("---\ntitel: a\nprose: mine\n---\nBody.\n")
+
+    assert note is None
+    assert [(f.code, f.where, f.expected) for f in findings] == [
+        ("unknown_key", "note.md:3:1", "title"),
+        ("unknown_key", "note.md:2:1", "title"),
+    ]

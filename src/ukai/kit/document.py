@@ -26,7 +26,7 @@ MAX_BYTES = 1 << 20
 """Files above this are refused unread; the sample company's largest is 40 KiB."""
 MAX_FRONT_MATTER = 64 << 10
 MAX_DEPTH = 60
-MAX_NODES = 100_000
+MAX_NODES = 50_000
 """Counted while the text is read, which keeps the worst file to seconds, and again with aliases followed, so that a
 small file cannot grow into a large value.
 """
@@ -498,9 +498,10 @@ class _Reader:
         parts: list[Node] = [n for pair in node.value for n in (pair if isinstance(pair, tuple) else (pair,))]
         starts = [*(p.start_mark.index for p in parts), node.end_mark.index - 1]
         ends = [node.start_mark.index + 1, *(p.end_mark.index for p in parts)]
+        for index in {node.start_mark.index, *ends[1:], starts[-1]}:
+            if _GLUED_COMMENT.match(self.text[index : index + 2]):
+                self.refuse_at(index + 1, "a comment needs a space before its #", hint="put a space before #")
         for start, end in zip(starts, ends, strict=True):
-            if _GLUED_COMMENT.match(self.text[end : end + 2]):
-                self.refuse_at(end + 1, "a comment needs a space before its #", hint="put a space before #")
             tab = self.text.find("\n\t", end, start) if self.blocks else -1
             if tab >= 0:
                 self.refuse_at(tab + 1, "a tab stands where indentation is needed", hint="indent with spaces")
