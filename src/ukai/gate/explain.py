@@ -13,9 +13,9 @@ from rapidfuzz.distance import DamerauLevenshtein
 
 from ukai import store
 from ukai.gate import delta as deltas
-from ukai.gate import rows
 from ukai.gate import plan as plans
 from ukai.gate import program as programs
+from ukai.gate import rows
 from ukai.gate.rejection import MASK, Rejection, reject
 from ukai.graph import schema
 from ukai.graph.catalogue import Catalogue
@@ -40,6 +40,8 @@ class Facts:
     """Node or edge id -> field -> the change that gave it its present value."""
     near: Mapping[tuple[str, str], Sequence[str]]
     """(type, key) that is not there -> the nearest handles that are."""
+    dead: Mapping[tuple[str, str], Mapping[str, Any]]
+    """(type, key) that was there -> the change that deleted it, with its author."""
 
 
 async def rejections(
@@ -54,9 +56,17 @@ async def rejections(
     """All problems in words, the earliest operation first."""
     facts = await _facts(tx, problems, allowed)
     hidden = {p["n"] for p in problems if p.get("hidden")}
-    shown = [p for p in problems if p.get("hidden") or p.get("n") not in hidden]
+    kept = {p["type"] for p in problems if p["code"] == "restricted_delete"}
+    # What follows from another problem is not told beside it.
+    shown = [
+        p
+        for p in problems
+        if (p.get("hidden") or p.get("n") not in hidden)
+        and not (p["code"] == "cardinality_min" and not p["where"] and p["type"] in kept)
+    ]
     writer = _Writer(facts=facts, program=program, plan=plan, catalogue=catalogue)
-    found = [writer.rejection(p) for p in shown]
+    found = [writer.rejection(p) for p in shown if p["code"] != "needs"]
+    found += [r for p in shown if p["code"] == "needs" for r in program.by_node[p["n"]].on_create]
     order = {op.at: i for i, op in enumerate(plan.delta.singles())}
     return sorted(found, key=lambda r: (_place(order, r.where), r.where, r.code))
 
@@ -73,13 +83,15 @@ async def _facts(tx: store.Transaction, problems: Sequence[Problem], allowed: ro
     }
     conflicts = [(p["id"], p["expected"]) for p in problems if p["code"] == "conflict"]
     missing = {(p["type"], p["key"]) for p in problems if p["code"] == "unknown_id" and p.get("type") and p.get("key")}
+    dead = await rows.deletions(tx, sorted(missing), allowed)
     return Facts(
+        dead=dead,
         handles=await rows.handles(tx, sorted(ids), allowed) if ids else {},
         changes=await rows.changes_numbered(tx, [p["seq"] for p in problems if p.get("seq")]),
         fields={id: await rows.last_changes(tx, id, base) for id, base in conflicts},
         near={
             (type, key): nearest(key, await rows.keys_near(tx, type, key, allowed), type=type)
-            for type, key in sorted(missing)
+            for type, key in sorted(missing - dead.keys())
         },
     )
 
@@ -173,7 +185,10 @@ def _unknown(w: _Writer, p: Problem) -> Rejection:
             expected=f"an existing edge {p['type']}",
             hint="read the record's edges, or create this one first",
         )
-    near = w.facts.near.get((p.get("type") or "", p.get("key") or ""), ())
+    named = (p.get("type") or "", p.get("key") or "")
+    if named in w.facts.dead and not p.get("hidden"):
+        return _deleted(w, {**p, "seq": w.facts.dead[named]["seq"]})
+    near = w.facts.near.get(named, ())
     type = p.get("type") or "record"
     return w.said(
         p,
@@ -197,7 +212,7 @@ def _deleted(w: _Writer, p: Problem) -> Rejection:
             expected="a record that lives on",
             hint="leave out the deletion, or this operation",
         )
-    row = w.facts.changes.get(p["seq"])
+    row = w.facts.changes.get(p["seq"]) or w.facts.dead.get((p.get("type") or "", p.get("key") or ""))
     return w.said(
         p,
         "deleted_target",
@@ -319,31 +334,6 @@ def _unique(w: _Writer, p: Problem) -> Rejection:
         received=str(p.get("key") or ""),
         expected_value={"holder": holder},
         hint=f"update {holder} instead, or choose another {what}" if holder else f"choose another {what}",
-    )
-
-
-def _needs(w: _Writer, p: Problem) -> Rejection:
-    if p["field"] == "@state":
-        found = w.catalogue.type(p["type"])
-        type = found.type if found else None
-        initial = [str(s) for s in type.states.initial] if type and type.states else []
-        return w.said(
-            p,
-            "invalid_initial_state",
-            f"{w.name(p)} is new, and does not begin in this state",
-            where=p["where"] + "/to_state",
-            field="state",
-            expected=" | ".join(initial),
-            hint="leave out `to_state`, or choose an initial state",
-        )
-    return w.said(
-        p,
-        "required_field",
-        f"{w.name(p)} is new, and needs {p['field']}",
-        where=p["where"] + "/set",
-        field=p["field"],
-        expected=p["field"],
-        hint=f"set {p['field']!r} too",
     )
 
 
@@ -483,7 +473,6 @@ _WORDS: dict[str, Callable[[_Writer, Problem], Rejection]] = {
     "invalid_transition": _transition,
     "immutable_field": _immutable,
     "unique_violation": _unique,
-    "needs": _needs,
     "duplicate_target": _twice,
     "duplicate_edge": _duplicate_edge,
     "edge_cycle": _cycle,

@@ -6,12 +6,10 @@ order by change number alone would let a reader pass a number whose transaction 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from ukai import store
-from ukai.access import record
 from ukai.gate import history, rows
 from ukai.gate.rights import Rights
 
@@ -39,14 +37,7 @@ class Gone(history.Gone):
         self.cursor = cursor
 
 
-async def read(
-    db: store.Database,
-    cursor: str,
-    *,
-    rights: Rights | None,
-    limit: int = 100,
-    owning: Sequence[record.OwningEdge] = (),
-) -> Page:
+async def read(db: store.Database, cursor: str, *, rights: Rights | None, limit: int = 100) -> Page:
     """The changes after `cursor`, oldest first, those of records that `rights` may read now.
 
     Raises Gone when the cursor is too old, or comes from before the database was restored.
@@ -59,7 +50,7 @@ async def read(
             return Page(changes=(), cursor=cursor, more=False)
         # Read before the changes: what finishes in between is not passed.
         settled = await rows.feed_end(tx)
-        found = await rows.feed(tx, after, limit=limit + 1, allowed=rights.sql("n", owning))
+        found = await rows.feed(tx, after, limit=limit + 1, allowed=rights.sql("n", await rows.owning_edges(tx)))
     page = found[:limit]
     last = (int(page[-1]["xid"]), page[-1]["seq"]) if page else (int(after[0]), after[1])
     if len(found) <= limit:

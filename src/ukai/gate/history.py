@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -202,12 +202,8 @@ async def find(
     return await rows.readable(tx, type=parsed.type, key=parsed.key, at=at, allowed=allowed)
 
 
-async def _allowed(tx: store.Transaction, rights: Rights) -> tuple[str, Sequence[Any]]:
-    owning = [
-        record.OwningEdge(edge=edge, owned_side="from" if owner == "target" else "to")
-        for edge, owner in await rows.owning(tx)
-    ]
-    return rights.sql("n", owning)
+async def _allowed(tx: store.Transaction, rights: Rights) -> rows.Allowed:
+    return rights.sql("n", await rows.owning_edges(tx))
 
 
 async def _record(tx: store.Transaction, id: UUID) -> record.Record | None:

@@ -6,7 +6,7 @@ The fields of its nodes and edges are explained at the types `gate_node` and `ga
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -36,8 +36,12 @@ class Program:
     body: dict[str, Any]
     nodes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     edges: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    plans: dict[int, plans.NodePlan] = field(default_factory=dict[int, plans.NodePlan])
+    by_node: dict[int, plans.NodePlan] = field(default_factory=dict[int, plans.NodePlan])
     """Node position -> the operation that put it there; ends of edges have none."""
+    folded: dict[int, plans.NodePlan] = field(default_factory=dict[int, plans.NodePlan])
+    """Position of a new node -> the last operation that was folded into its create: its rules are judged again."""
+    problems: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """What cannot be written in one delta, as problems for `explain`."""
 
 
 def of(
@@ -45,16 +49,25 @@ def of(
     *,
     author: Author,
     context: Mapping[str, str],
+    known: Mapping[str, str],
     domains: Iterable[schema.Domain],
+    inherited: Collection[tuple[str, str]],
     at: datetime,
     new_id: NewId,
     cascade_limit: int,
 ) -> Program:
-    """The program of `plan`. `domains` are those whose versions must still be current when it commits."""
-    readers = {(t.type, t.readers.edge) for d in domains for t in d.types if t.readers and t.readers.edge}
-    return _Builder(author=author, context=context, at=at, new_id=new_id, inherited=readers).build(
-        plan, domains=domains, cascade_limit=cascade_limit
-    )
+    """The program of `plan`.
+
+    `known` maps ids that the delta names to handles, `domains` are those whose versions must still be current when it
+    commits, `inherited` the (type, edge) by which readers are taken from a neighbour.
+    """
+    builder = _Builder(author=author, context=context, known=known, at=at, new_id=new_id, inherited=inherited)
+    return builder.build(plan, domains=domains, cascade_limit=cascade_limit)
+
+
+def inherited(domains: Iterable[schema.Domain]) -> frozenset[tuple[str, str]]:
+    """The (type, edge) by which nodes take their readers from a neighbour."""
+    return frozenset((t.type, t.readers.edge) for d in domains for t in d.types if t.readers and t.readers.edge)
 
 
 def claimed(value: Any) -> str:
@@ -94,11 +107,12 @@ class _Builder:
         *,
         author: Author,
         context: Mapping[str, str],
+        known: Mapping[str, str],
         at: datetime,
         new_id: NewId,
-        inherited: set[tuple[str, str]],
+        inherited: Collection[tuple[str, str]],
     ) -> None:
-        self.context, self.new_id, self.inherited = context, new_id, inherited
+        self.context, self.known, self.new_id, self.inherited = context, known, new_id, inherited
         self.at = canonical.dumps(at).strip('"')
         self.by = {"by": str(author), "at": self.at}
         self.program = Program(body={"author": author.as_json(), "at": self.at})
@@ -106,10 +120,20 @@ class _Builder:
         self.ends: dict[tuple[str, str], int] = {}
         self.claims: list[dict[str, Any]] = []
         self.flags: dict[str, bool] = {}
+        self.ids: dict[int, str] = {}
+        self.made: dict[str, tuple[str, str]] = {}
 
     def build(self, plan: plans.Plan, *, domains: Iterable[schema.Domain], cascade_limit: int) -> Program:
         for one in plan.nodes:
+            if isinstance(one.op, deltas.CreateNode | deltas.UpsertNode):
+                self.ids[id(one)] = new = str(self.new_id())
+                if one.op.ref:
+                    self.made[one.op.ref] = (one.op.node_type, one.key if one.key is not None else new)
+        # New nodes first: what points at them may stand before them.
+        for one in sorted(plan.nodes, key=lambda n: not isinstance(n.op, deltas.CreateNode | deltas.UpsertNode)):
             self._node(one)
+        for one in plan.nodes:
+            self._named(one)
         for one in plan.edges:
             self._edge(one)
         body = self.program.body
@@ -129,7 +153,7 @@ class _Builder:
         row["n"] = n = len(self.program.nodes)
         self.program.nodes.append(row)
         if plan is not None:
-            self.program.plans[n] = plan
+            self.program.by_node[n] = plan
         return n
 
     def _node(self, plan: plans.NodePlan) -> None:
@@ -141,21 +165,49 @@ class _Builder:
         elif isinstance(op, deltas.UpdateNode):
             self._update(plan, op)
         else:
+            if op.target.kind == "ref":
+                row = self.program.nodes[self.refs[op.target.value]]
+                twice = {"code": "duplicate_target", "where": op.at, "n": row["n"], "first": row["at"]}
+                self.program.problems.append(twice | _of(row))
+                return
             row = {"at": op.at, "act": "delete", "mode": DELETE, "prov": self.by, **self._target(op.target)}
             self._guards(row, op, plan)
             self._flag("deletes", "counts", "claims_change", *(("heirs",) if self.inherited else ()))
             self.ends[(op.target.kind, op.target.value)] = self._add(row, plan)
 
+    def _named(self, plan: plans.NodePlan | plans.EdgePlan) -> None:
+        """The nodes that ref fields name must be there and stay: they are locked like ends of edges."""
+        fields: Mapping[str, schema.Field] = plan.type.by_key if plan.type else {}
+        for name, targets in plan.refs.items():
+            for target in targets:
+                if target.kind != "ref":
+                    self._end(target, (fields[name].to,) if name in fields and fields[name].to else ())
+
+    def _values(self, plan: plans.NodePlan | plans.EdgePlan) -> dict[str, Any]:
+        """The values that are set, refs written as handles where only this half knows them."""
+        values = {k: v for k, v in plan.set.items() if v is not None}
+        for name, targets in plan.refs.items():
+            texts = [self._handle(t) for t in targets]
+            values[name] = texts if isinstance(values[name], list) else texts[0]
+        return values
+
+    def _handle(self, target: deltas.Target) -> str:
+        if target.kind == "ref":
+            made = self.made[target.value]
+            return f"{made[0]}#{made[1]}"
+        value = self.context[target.value] if target.kind == "context_ref" else target.value
+        return self.known.get(value, value)
+
     def _create(self, plan: plans.NodePlan, op: deltas.CreateNode) -> None:
         type, domain = _typed(plan)
-        id = str(self.new_id())
-        values = {k: v for k, v in plan.set.items() if v is not None}
-        key = plan.key if plan.key is not None else id
+        new = self.ids[id(plan)]
+        values = self._values(plan)
+        key = plan.key if plan.key is not None else new
         row: dict[str, Any] = {
             "at": op.at,
             "act": "create",
             "look": "new",
-            "id": id,
+            "id": new,
             "domain": domain.domain,
             "type": type.type,
             "key": key,
@@ -177,32 +229,27 @@ class _Builder:
 
     def _upsert(self, plan: plans.NodePlan, op: deltas.UpsertNode) -> None:
         type, domain = _typed(plan)
-        id = str(self.new_id())
+        new = self.ids[id(plan)]
         given = {**plan.match, **plan.set}
-        values = {k: v for k, v in given.items() if v is not None}
-        defaults = {f.key: f.default for f in type.fields if f.default is not None and f.key not in given}
-        fill = defaults | {k: v for k, v in plan.server_set.items() if v is not None}
+        values = {**plan.match, **self._values(plan)}
+        fill = {k: v for k, v in plan.server_set.items() if v is not None}
         whole = fill | values
-        key = plan.key if plan.key is not None else id
-        initial = (type.states.initial or type.states.values[:1]) if type.states else (None,)
-        needs = [f.key for f in type.fields if f.required and f.key not in whole]
-        needs += [k for k in type.key if k not in whole and k not in needs]
-        if plan.to_state is not None and plan.to_state not in initial:
-            needs.append("@state")
+        key = plan.key if plan.key is not None else new
+        initial = type.states.initial if type.states else (None,)
         row: dict[str, Any] = {
             "at": op.at,
             "act": "upsert",
-            "id": id,
+            "id": new,
             "domain": domain.domain,
             "type": type.type,
             "key": key,
             "mode": WRITE,
             "set": values,
             "fill": fill,
-            "needs": needs or None,
+            "needs": ["on_create"] if any(r.severity == "error" for r in plan.on_create) else None,
             "path": path_of(type, domain.domain, key, whole),
             "readers": readers_of(type, whole),
-            "born": plan.to_state if plan.to_state is not None else initial[0],
+            "born": plan.to_state if plan.to_state is not None else next(iter(initial), None),
             "prov": self.by,
         }
         if set(plan.match) == set(type.key):
@@ -225,11 +272,14 @@ class _Builder:
 
     def _update(self, plan: plans.NodePlan, op: deltas.UpdateNode) -> None:
         type, _ = _typed(plan)
+        if op.target.kind == "ref":
+            self._fold(plan, op)
+            return
         row: dict[str, Any] = {
             "at": op.at,
             "act": "update",
             "mode": WRITE,
-            "set": {k: v for k, v in plan.set.items() if v is not None},
+            "set": self._values(plan),
             "prov": self.by,
             **self._target(op.target),
         }
@@ -239,6 +289,26 @@ class _Builder:
         n = self._add(row, plan)
         self.ends[(op.target.kind, op.target.value)] = n
         self._claim(n, type, row["set"], op, key="set")
+
+    def _fold(self, plan: plans.NodePlan, op: deltas.UpdateNode) -> None:
+        """An update of a node that this delta creates is part of its create; of one it may only find, it is refused."""
+        n = self.refs[op.target.value]
+        row = self.program.nodes[n]
+        if row["act"] != "create" or op.if_version is not None or plan.test:
+            self.program.problems.append(
+                {"code": "duplicate_target", "where": op.at, "n": n, "first": row["at"], **_of(row)}
+            )
+            return
+        type, domain = _typed(plan)
+        values = {
+            k: v for k, v in {**row["set"], **dict.fromkeys(plan.set), **self._values(plan)}.items() if v is not None
+        }
+        row |= {"set": values, "path": path_of(type, domain.domain, row["key"], values)}
+        row["readers"] = readers_of(type, values)
+        row["state"] = row["state"] if plan.to_state is None else plan.to_state
+        self.claims = [c for c in self.claims if c["n"] != n]
+        self._claim(n, type, values, self.program.by_node[n].op, key="set")
+        self.program.folded[n] = plan
 
     def _patch(self, row: dict[str, Any], type: schema.Type, given: Mapping[str, Any], plan: plans.NodePlan) -> None:
         """What an update (or an upsert that finds a node) must know besides the values."""
@@ -310,7 +380,7 @@ class _Builder:
             "prov": self.by,
         }
         if not deletes:
-            row["set"] = {k: v for k, v in plan.set.items() if v is not None}
+            row["set"] = self._values(plan)
             row["unset"] = [k for k, v in plan.set.items() if v is None] or None
         if not creates:
             self._flag("edges_change")
@@ -321,6 +391,7 @@ class _Builder:
             frozen = [k for k in plan.set if k in type.by_key and type.by_key[k].immutable]
             if frozen and not deletes:
                 row["frozen"] = frozen
+        self._named(plan)
         self.program.edges.append(row)
         if creates:
             self._ruled(row, type)
@@ -364,8 +435,11 @@ class _Builder:
             return self.refs[target.value]
         known = self.ends.get((target.kind, target.value))
         if known is not None:
+            row = self.program.nodes[known]
+            if types and not row.get("types") and row.get("look") == "id":
+                row["types"] = list(types)
             return known
-        row = {"at": target.at, "act": "see", "mode": SEE, "types": list(types), **self._target(target)}
+        row = {"at": target.at, "act": "see", "mode": SEE, "types": list(types) or None, **self._target(target)}
         n = self.ends[(target.kind, target.value)] = self._add(row)
         return n
 
@@ -383,6 +457,10 @@ class _Builder:
 
     def _flag(self, *names: str) -> None:
         self.flags |= dict.fromkeys(names, True)
+
+
+def _of(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": row["type"], "key": row["key"]}
 
 
 def _typed(plan: plans.NodePlan) -> tuple[schema.Type, schema.Domain]:

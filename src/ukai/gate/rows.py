@@ -15,13 +15,14 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from ukai import store
+from ukai.access import record
 from ukai.gate.author import Author
 from ukai.graph import schema
 from ukai.store import failures
 
 Answer = dict[str, Any]
 Judge = Callable[[store.Transaction, Mapping[str, Any]], Awaitable[list[Answer]]]
-"""Problems that SQL cannot find, given the locked rows by id."""
+"""Problems that SQL cannot find, given what `gate_begin` found: `{"opened": {"nodes": ids}, "rows": {id: row}}`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ async def _judged(tx: store.Transaction, body: Mapping[str, Any], judge: Judge) 
     begun: Answer = await tx.value("select gate_begin(%s::jsonb)", (_text(body),))
     if "opened" not in begun:
         return begun
-    problems = await judge(tx, begun["rows"] or {})
+    problems = await judge(tx, begun)
     plan = {**body, "stop": True} if problems else body
     answer: Answer = await tx.value("select gate_finish(%s::jsonb, %s)", (_text(plan), Jsonb(begun["opened"])))
     if problems and "retry" not in answer:
@@ -89,10 +90,10 @@ def _text(body: Mapping[str, Any]) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
-async def types_of(tx: store.Transaction, ids: Sequence[str]) -> dict[str, str]:
-    """Node id -> type, for those there are, the deleted included. A node's type never changes."""
-    rows = await tx.fetch("select id, type from node where id = any (%s::uuid[])", (list(ids),))
-    return {str(id): type for id, type in rows}
+async def named(tx: store.Transaction, ids: Sequence[str]) -> dict[str, str]:
+    """Node id -> handle, for those there are, the deleted included. Neither type nor key ever changes."""
+    rows = await tx.fetch("select id, type, key from node where id = any (%s::uuid[])", (list(ids),))
+    return {str(id): f"{type}#{key}" for id, type, key in rows}
 
 
 async def domain_versions(tx: store.Transaction) -> dict[str, int]:
@@ -225,6 +226,14 @@ async def _dicts(tx: store.Transaction, statement: str | sql.Composed, params: S
 async def owning(tx: store.Transaction) -> list[tuple[str, str]]:
     """(edge type, owning end) of the edges along which rights pass."""
     return await tx.fetch("select edge, owns from edge_type where owns <> '' order by edge")  # pyright: ignore[reportReturnType]
+
+
+async def owning_edges(tx: store.Transaction) -> list[record.OwningEdge]:
+    """The same as `Rights.sql` takes them."""
+    return [
+        record.OwningEdge(edge=edge, owned_side="from" if owner == "target" else "to")
+        for edge, owner in await owning(tx)
+    ]
 
 
 async def node(tx: store.Transaction, id: UUID) -> dict[str, Any] | None:
@@ -522,3 +531,48 @@ async def keys_near(tx: store.Transaction, type: str, key: str, allowed: Allowed
         allowed=text,
     )
     return [k for (k,) in await tx.fetch(statement, [type, key, *params, type, key, *params, type, *params])]
+
+
+async def owned_by(tx: store.Transaction, ids: Sequence[str], *, depth: int) -> list[tuple[str, str]]:
+    """(owned, owner) along living owning edges, `depth` steps up from `ids`."""
+    found = await tx.fetch(
+        """with recursive up(owned, owner, step) as (
+               select null::uuid, unnest(%s::uuid[]), 0
+               union
+               select u.owner, case t.owns when 'target' then e.dst else e.src end, u.step + 1
+               from up u join edge e on e.gone = 0 and (e.src = u.owner or e.dst = u.owner)
+               join edge_type t on t.edge = e.type and t.owns <> ''
+               where u.step < %s and u.owner = case t.owns when 'target' then e.src else e.dst end
+           )
+           select distinct owned, owner from up where owned is not null order by owned, owner""",
+        (list(ids), depth),
+    )
+    return [(str(owned), str(owner)) for owned, owner in found]
+
+
+async def records(tx: store.Transaction, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Id -> living node."""
+    found = await _dicts(
+        tx,
+        "select id, type, key, path, readers, props, state, alive from node where gone = 0 and id = any (%s::uuid[])",
+        (list(ids),),
+    )
+    return {str(r["id"]): r for r in found}
+
+
+async def deletions(
+    tx: store.Transaction, named: Sequence[tuple[str, str]], allowed: Allowed
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """(type, key) -> the last change that deleted such a node, if it might be read."""
+    if not named:
+        return {}
+    text, params = allowed
+    statement = _put(
+        """select distinct on (n.type, n.key) n.type, n.key, n.gone as seq, c.at, m.author_kind, m.author_id
+           from node n join change c on c.seq = n.gone join commit m on m.id = c.commit
+           where n.gone > 0 and (n.type, n.key) in (select * from unnest(%s::text[], %s::text[])) and {allowed}
+           order by n.type, n.key, n.gone desc""",
+        allowed=text,
+    )
+    found = await _dicts(tx, statement, [[t for t, _ in named], [k for _, k in named], *params])
+    return {(r["type"], r["key"]): r for r in found}

@@ -1,0 +1,321 @@
+"""The door: one proposal in, a commit or every reason against it out. People and agents use the same one (W3)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from ukai import store
+from ukai.gate import audit, commit, domains, door, explain, judge, program, rows, shape
+from ukai.gate import delta as deltas
+from ukai.gate import plan as plans
+from ukai.gate.author import Author
+from ukai.gate.rejection import Rejection, reject
+from ukai.gate.rights import Rights
+from ukai.gate.rules import conditions
+from ukai.graph.catalogue import Catalogue
+from ukai.kit import handle, ids
+from ukai.kit.clock import Clock
+from ukai.kit.finding import errors
+
+CASCADE_LIMIT = 1_000
+"""Records that may follow from one delta, by cascade or by inherited readers."""
+SCHEMA_RETRIES = 3
+
+_STALE = frozenset(
+    {"unknown_type", "unknown_edge_kind", "unknown_domain", "unknown_field", "state_unknown", "schema_changed"}
+)
+"""Codes that may only say that this process has not seen the newest upload."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A node as a commit left it."""
+
+    id: UUID
+    handle: str
+    version: int
+
+    def as_json(self) -> dict[str, Any]:
+        """`{"id", "handle", "version"}`."""
+        return {"id": str(self.id), "handle": self.handle, "version": self.version}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Committed:
+    """The delta is stored; of a dry run: it would have been."""
+
+    commit: UUID
+    nodes: Mapping[str, Node]
+    """Ref, or handle where an operation has none -> the node. Deleted ones are absent."""
+    replayed: bool = False
+    """The same delta under the same key had been committed before; this is that commit."""
+    dry_run: bool = False
+    would_change: tuple[Mapping[str, Any], ...] = ()
+    """Of a dry run: every change, cascades included. A later commit can still meet a conflict."""
+    warnings: tuple[Rejection, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of formats §4; a dry run says `valid` and has `would_change`."""
+        nodes = {name: n.as_json() for name, n in self.nodes.items()}
+        warnings = {"warnings": [w.as_json() for w in self.warnings]} if self.warnings else {}
+        if self.dry_run:
+            return {"status": "valid", "would_change": [dict(c) for c in self.would_change], "nodes": nodes} | warnings
+        done = {"status": "committed", "commit": str(self.commit), "nodes": nodes, "replayed": self.replayed}
+        return done | warnings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rejected:
+    """Nothing was stored, for these reasons."""
+
+    rejections: tuple[Rejection, ...]
+    attempt: int = 0
+    """Which refused attempt of the step (or under the key) this was; 0 for a dry run, which is no attempt."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of the gravest error."""
+        return max((r.status for r in self.rejections if r.severity == "error"), default=422)
+
+    def as_json(self) -> dict[str, Any]:
+        """`{"status": "rejected", "attempt", "findings"}`; the loop adds `attempts_left`."""
+        return {"status": "rejected", "attempt": self.attempt, "findings": [r.as_json() for r in self.rejections]}
+
+
+class Contract(Protocol):
+    """What a step has promised to write (W7); `ukai.gate.contract` makes them."""
+
+    def findings(self, plan: plans.Plan, *, context: Mapping[str, str]) -> Sequence[Rejection]:
+        """Layer 2: where the checked delta does not keep the promise."""
+        ...
+
+
+async def submit(
+    db: store.Database,
+    delta: deltas.Delta | Any,
+    *,
+    author: Author,
+    rights: Rights | None,
+    clock: Clock,
+    contract: Contract | None = None,
+    context: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+    entropy: ids.Entropy = os.urandom,
+) -> Committed | Rejected:
+    """Judge a delta and, if nothing speaks against it, store it at once.
+
+    `delta` is a parsed one, plain data or JSON text. `context` maps what the run holds to handles or ids. Without
+    `rights` everything is denied; `rights.ALL` is for the system itself. A dry run is the same code, rolled back at its
+    end. Refused attempts are recorded (dry runs are no attempts); when that fails, AuditFailed is raised.
+
+    Raises DatabaseAway when the connection is lost: the delta may then be stored or not. Sent again under the same key
+    it has exactly one effect. Raises ValueError for a context that holds neither handles nor ids.
+    """
+    for value in (context or {}).values():
+        if handle.parse(value) is None:
+            UUID(value)  # a ValueError names the text
+    work = _Work(
+        db=db,
+        author=author,
+        rights=rights,
+        contract=contract,
+        context=context or {},
+        dry_run=dry_run,
+        at=clock.now(),
+        entropy=entropy,
+    )
+    outcome = await work.decide(delta)
+    if isinstance(outcome, Committed) or dry_run:
+        return outcome
+    source = delta.source if isinstance(delta, deltas.Delta) else delta
+    number = await audit.refused(
+        db,
+        author=author,
+        source=source if not isinstance(source, bytes) else source.decode("utf-8", "replace"),
+        key=work.key,
+        rejections=outcome.rejections,
+        catalogue=await domains.known(db),
+        at=work.at,
+        entropy=entropy,
+    )
+    return replace(outcome, attempt=number)
+
+
+@dataclass(kw_only=True)
+class _Work:
+    """One proposal on its way."""
+
+    db: store.Database
+    author: Author
+    rights: Rights | None
+    contract: Contract | None
+    context: Mapping[str, str]
+    dry_run: bool
+    at: datetime
+    entropy: ids.Entropy
+    key: str = ""
+
+    async def decide(self, delta: deltas.Delta | Any) -> Committed | Rejected:
+        parsed, found = (delta, []) if isinstance(delta, deltas.Delta) else door.read(delta)
+        if parsed is None:
+            return Rejected(rejections=tuple(found))
+        self.key = parsed.key
+        if self.rights is None:
+            return Rejected(rejections=(_NO_RIGHTS,))
+        catalogue = await domains.known(self.db)
+        outcome = await self._under(parsed, catalogue, self.rights)
+        for _ in range(SCHEMA_RETRIES):
+            if isinstance(outcome, Committed) or not _may_be_stale(outcome):
+                break
+            newest = await domains.known(self.db, fresh=True)
+            if newest is catalogue:
+                break
+            catalogue = newest
+            outcome = await self._under(parsed, catalogue, self.rights)
+        return outcome
+
+    async def _under(self, delta: deltas.Delta, catalogue: Catalogue, rights: Rights) -> Committed | Rejected:
+        """Decide under the versions in `catalogue`."""
+        checked = shape.check(delta, catalogue, author=self.author, now=self.at, context=self.context)
+        if checked.plan is None:
+            return Rejected(rejections=checked.rejections)
+        plan, found, known = await self._typed(checked.plan, checked)
+        if self.contract is not None:
+            found += self.contract.findings(plan, context=self.context)
+        if errors(found):
+            return Rejected(rejections=tuple(found))
+        made = self._program(plan, catalogue, known)
+        problems = made.problems
+        if not problems:
+            found += _folded(made, catalogue, self.author)
+            if errors(found):
+                return Rejected(rejections=tuple(found))
+            judging = judge.is_needed(plan, catalogue, rights)
+            asked = judge.Judge(program=made, plan=plan, catalogue=catalogue, rights=rights, author=self.author)
+            answer = await commit.run(self.db, made, judge=asked if judging else None, entropy=self.entropy)
+            problems = answer.get("problems")
+            if not problems:
+                return self._committed(answer, (*plan.warnings, *found))
+        async with self.db.transaction() as tx:
+            allowed = rights.sql("n", await rows.owning_edges(tx))
+            told = await explain.rejections(tx, problems, program=made, plan=plan, catalogue=catalogue, allowed=allowed)
+        return Rejected(rejections=(*told, *plan.warnings))
+
+    async def _typed(
+        self, plan: plans.Plan, checked: shape.Checked
+    ) -> tuple[plans.Plan, list[Rejection], Mapping[str, str]]:
+        """The plan with the operations judged whose target's type only the database knows, and handles by id."""
+        wanted = sorted(set(_named_by_id(plan, self.context)))
+        if not wanted:
+            return plan, [], {}
+        async with self.db.transaction() as tx:
+            known = await rows.named(tx, wanted)
+        found: list[Rejection] = []
+        nodes: list[plans.NodePlan] = []
+        for node in plan.nodes:
+            if node.type is None and isinstance(node.op, deltas.UpdateNode | deltas.DeleteNode):
+                named = handle.parse(known.get(_id(node.op.target, self.context), ""))
+                if named is None:
+                    found.append(_unknown_id(node.op))
+                    continue
+                again, told = shape.recheck(node, named.type, checked.scene)
+                found += told
+                node = again or node
+            nodes.append(node)
+        return replace(plan, nodes=tuple(nodes)), found, known
+
+    def _program(self, plan: plans.Plan, catalogue: Catalogue, known: Mapping[str, str]) -> program.Program:
+        used = {n.domain.domain: n.domain for n in plan.nodes if n.domain} | {
+            e.domain.domain: e.domain for e in plan.edges
+        }
+        made = program.of(
+            plan,
+            author=self.author,
+            context=self.context,
+            known=known,
+            domains=used.values(),
+            inherited=program.inherited(catalogue.domains.values()),
+            at=self.at,
+            new_id=lambda: ids.time_ordered(self.at, entropy=self.entropy),
+            cascade_limit=CASCADE_LIMIT,
+        )
+        if self.key:
+            made.body |= {"scope": self.author.scope, "key": self.key, "hash": audit.hash_of(plan.delta.source)}
+        if self.dry_run:
+            made.body["dry"] = True
+        return made
+
+    def _committed(self, answer: rows.Answer, warnings: Sequence[Rejection]) -> Committed:
+        return Committed(
+            commit=UUID(answer["commit"]),
+            nodes={
+                name: Node(id=UUID(n["id"]), handle=n["handle"], version=n["version"])
+                for name, n in sorted(answer["nodes"].items())
+            },
+            replayed=answer.get("replayed", False),
+            dry_run=self.dry_run,
+            would_change=tuple(answer.get("would_change") or ()),
+            warnings=tuple(warnings),
+        )
+
+
+_NO_RIGHTS = reject(
+    "forbidden_type",
+    where="",
+    message="the proposal came without rights, and without rights nothing is allowed",
+    hint="send it as somebody who may write",
+    layer=0,
+)
+
+
+def _may_be_stale(outcome: Rejected) -> bool:
+    """Whether the reasons may only say that this process has not seen the newest upload."""
+    return any(r.code in _STALE for r in outcome.rejections)
+
+
+def _folded(made: program.Program, catalogue: Catalogue, author: Author) -> list[Rejection]:
+    """Rules of new nodes that a later operation of the delta has changed."""
+    found: list[Rejection] = []
+    for n, plan in made.folded.items():
+        owner = catalogue.type(plan.type.type) if plan.type else None
+        if owner is not None:
+            row = made.nodes[n]
+            state = {} if owner.type.states is None else {"state": row["state"]}
+            found += conditions.judged(plan.op, owner, new={**row["set"], **state}, old=None, author=author.id)
+    return found
+
+
+def _named_by_id(plan: plans.Plan, context: Mapping[str, str]) -> Iterable[str]:
+    for node in plan.nodes:
+        if node.type is None and isinstance(node.op, deltas.UpdateNode | deltas.DeleteNode):
+            yield _id(node.op.target, context)
+    for part in (*plan.nodes, *plan.edges):
+        for targets in part.refs.values():
+            yield from (i for t in targets if t.kind in ("id", "context_ref") and _is_id(i := _id(t, context)))
+
+
+def _id(target: deltas.Target, context: Mapping[str, str]) -> str:
+    return context.get(target.value, "") if target.kind == "context_ref" else target.value
+
+
+def _is_id(text: str) -> bool:
+    return handle.parse(text) is None
+
+
+def _unknown_id(op: deltas.UpdateNode | deltas.DeleteNode) -> Rejection:
+    return reject(
+        "unknown_id",
+        where=op.target.pointer,
+        message=f"there is no record {op.target.value}",
+        expected="an existing record",
+        received=op.target.value,
+        hint="name the record by its handle, as it was read",
+        layer=3,
+        op=op.kind,
+        ref=str(op.target),
+    )
