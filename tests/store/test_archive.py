@@ -141,3 +141,16 @@ def test_two_restores_do_not_meet(database_url: str, dumped: Path, name: str):
 def test_programs_older_than_the_server_are_refused(database_url: str, tmp_path: Path):
     with pytest.raises(DatabaseUnfit, match="no pg_dump of"):
         archive.dump(database_url, tmp_path / "a.dump", [])
+
+
+def test_a_password_is_not_on_the_command_line(database_url: str, tmp_path: Path):
+    told = tmp_path / "told"
+    (tmp_path / "pg_dump").write_text(f'#!/bin/sh\necho "$@" > {told}\necho "key=$PGPASSWORD" >> {told}\n')
+    (tmp_path / "pg_dump").chmod(0o755)
+    fake = binaries.Binaries(provider="fake", bin=tmp_path, major=99, version="99.0", vector="")
+
+    archive.dump(f"{database_url} password=s3cret", tmp_path / "a.dump", [fake])
+
+    arguments, environment = told.read_text().splitlines()
+    assert "s3cret" not in arguments
+    assert environment == "key=s3cret"

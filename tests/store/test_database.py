@@ -151,6 +151,27 @@ async def test_an_embedded_server_that_was_killed_comes_back_under_an_open_pool(
         assert await ask() == 1
 
 
+async def test_a_restart_costs_one_failure_and_not_one_for_each_connection(
+    data_dir: Path, caplog: pytest.LogCaptureFixture
+):
+    url = await asyncio.to_thread(embedded.ensure, data_dir, rig.QUIET)
+
+    async def ask(db: store.Database) -> int:
+        async with db.transaction() as tx:
+            return await tx.value("select 1 from pg_sleep(0.1)")
+
+    caplog.set_level(logging.CRITICAL, "psycopg.pool")
+    async with store.connect(url, min_size=3, max_size=3) as db:
+        await asyncio.gather(ask(db), ask(db), ask(db))
+        os.kill(rig.pid_of(data_dir), signal.SIGKILL)
+        await asyncio.to_thread(embedded.ensure, data_dir, rig.QUIET)
+
+        with pytest.raises(DatabaseAway):
+            await ask(db)
+
+        assert await asyncio.gather(ask(db), ask(db), ask(db)) == [1, 1, 1]
+
+
 async def test_a_server_that_is_not_there_is_temporary_and_its_password_stays_ours(tmp_path: Path):
     url = f"postgresql://kim:s3cret%40@/ukai?host={tmp_path}"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.store import rig
-from ukai.store import binaries, embedded, folder, server
+from ukai.store import binaries, embedded, folder, process, server
 from ukai.store.failures import DatabaseBusy, EmbeddedBroken, EmbeddedUnfit
 
 BLOCKED = ("/bin/false",)
@@ -119,6 +119,18 @@ def test_the_server_of_another_folder_is_not_ours(data_dir: Path, postgres_url: 
     assert (running, stopped) == (None, False)
     assert Path(str(rig.execute(url, "show data_directory")[0][0])) == data_dir
     assert rig.execute(postgres_url, "select 1") == [(1,)]
+
+
+def test_where_a_process_cannot_be_looked_into_the_server_still_says_whose_it_is(
+    data_dir: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    other = Path(str(rig.execute(postgres_url, "show data_directory")[0][0]))
+    data_dir.mkdir(parents=True)
+    (data_dir / "postmaster.pid").write_text((other / "postmaster.pid").read_text())
+    monkeypatch.setattr(process, "serves", lambda *_: True)
+
+    assert embedded.running(data_dir) is None
+    assert embedded.running(other) is not None
 
 
 def test_a_pid_file_that_is_being_written_names_no_socket(tmp_path: Path):

@@ -156,7 +156,9 @@ def _rows(url: str) -> dict[str, int]:
             (list(_OWN_BOOKS),),
         ).fetchall()
         for schema, table in tables:
-            query = sql.SQL("select count(*) from (select from {} limit %s) as capped").format(sql.Identifier(schema, table))
+            query = sql.SQL("select count(*) from (select from {} limit %s) as capped").format(
+                sql.Identifier(schema, table)
+            )
             row = connection.execute(query, (_ENOUGH,)).fetchone()
             if row and row[0]:
                 counts[f"{schema}.{table}"] = row[0]

@@ -66,6 +66,7 @@ def _detached(command: Iterable[str], place: Place, runs_as: account.Account = a
 
     A shell forks it and ends; what it inherits is the log and a short environment without anybody's keys.
     """
+    place.log_file.touch(mode=0o600)
     with place.log_file.open("ab") as log:
         done = subprocess.run(  # noqa: S603
             ["/bin/sh", "-c", '"$@" >&2 & echo $!', "sh", *command],
