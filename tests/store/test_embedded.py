@@ -73,14 +73,26 @@ def _pid_file(data_dir: Path, pid: int, sockets: Path) -> None:
     (data_dir / "postmaster.pid").write_text(f"{pid}\n{data_dir}\n1700000000\n5432\n{sockets}\n\n  1 2\nready   \n")
 
 
-def test_a_zombie_with_the_noted_pid_is_not_taken_for_the_server(data_dir: Path):
+@pytest.fixture
+def zombie() -> Iterator[int]:
+    """The pid of a process that ended and that nobody has reaped yet."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    yield pid
+    os.waitpid(pid, 0)
+
+
+def test_a_zombie_is_not_alive(zombie: int):
+    assert not process.is_alive(zombie)
+    assert process.is_alive(os.getpid())
+
+
+def test_a_zombie_with_the_noted_pid_is_not_taken_for_the_server(data_dir: Path, zombie: int):
     embedded.ensure(data_dir, rig.QUIET)
     sockets = embedded.running(data_dir).socket_dir  # type: ignore[union-attr]
     embedded.stop(data_dir)
-    zombie = os.fork()
-    if zombie == 0:
-        os._exit(0)
-    os.waitid(os.P_PID, zombie, os.WEXITED | os.WNOWAIT)  # it ended, and nobody reaped it
     _pid_file(data_dir, zombie, sockets)
     sockets.mkdir(mode=0o700)
     (sockets / ".s.PGSQL.5432.lock").write_text(f"{zombie}\n{data_dir}\n1700000000\n5432\n{sockets}\n")
@@ -88,7 +100,6 @@ def test_a_zombie_with_the_noted_pid_is_not_taken_for_the_server(data_dir: Path)
     url = embedded.ensure(data_dir, rig.QUIET)
 
     assert rig.execute(url, "select 1") == [(1,)]
-    os.waitpid(zombie, 0)
 
 
 def test_a_stranger_with_the_noted_pid_is_left_alone(data_dir: Path):

@@ -51,7 +51,10 @@ def test_a_first_start_that_was_killed_is_simply_repeated(data_dir: Path):
     for _ in range(max(2, KILLS // 5)):
         starter = _start(data_dir)
         time.sleep(chance.uniform(0.1, LATEST_S))
-        starter.kill()
+        if chance.random() < 0.5:
+            starter.kill()
+        else:
+            os.killpg(starter.pid, signal.SIGKILL)
         starter.communicate()
 
         url = embedded.ensure(data_dir, DURABLE)
@@ -60,6 +63,19 @@ def test_a_first_start_that_was_killed_is_simply_repeated(data_dir: Path):
         assert list(data_dir.parent.glob("*.new-*")) == []
         embedded.stop(data_dir)
         shutil.rmtree(data_dir)  # and once more from nothing
+
+
+def test_an_initdb_that_was_killed_in_the_middle_leaves_no_half(data_dir: Path):
+    (data_dir.parent.parent / "ukai.yaml").write_text("database: embedded\n")
+    starter = _start(data_dir)
+    rig.eventually(lambda: list(data_dir.parent.glob("postgres*/PG_VERSION")))
+    os.killpg(starter.pid, signal.SIGKILL)  # the starter and its initdb, which has only begun
+    starter.communicate()
+
+    url = embedded.ensure(data_dir, DURABLE)
+
+    assert rig.execute(url, "select current_database()") == [("ukai",)]
+    assert list(data_dir.parent.glob("*.new-*")) == []
 
 
 def _strike(victim: str, data_dir: Path, chance: random.Random) -> None:
@@ -87,6 +103,7 @@ def _start(data_dir: Path) -> subprocess.Popen[bytes]:
         [sys.executable, "-m", "ukai", "db", "start", "--workspace", str(data_dir.parent.parent)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        start_new_session=True,
     )
 
 
