@@ -22,10 +22,11 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, Tool
 from pydantic_ai.tools import ToolDefinition
 
 from tests.llm import corpus
-from ukai.kit import handle
-from ukai.llm import minilm
+from ukai.kit import bm25, handle
+from ukai.llm import minilm, remembered
 from ukai.llm.extractive import Extractive, TextOnly, answer, citation, evidence, names, plan, quotes, rank, words
 
+EMBEDDER = remembered.Remembered(minilm.default())
 WHO = "Who is the owner of Brightwater Utilities?"
 
 
@@ -41,14 +42,14 @@ def items(*found: dict[str, Any]) -> list[evidence.Item]:
 def search(question: str, *, most: int = 8) -> list[dict[str, Any]]:
     """A search as a deployment might have one: words and vectors over whole passages."""
     whole = [evidence.read(p, tool="t", ordinal=1)[0].said for p in corpus.PASSAGES]
-    lexical = rank._bm25(list(dict.fromkeys(words.terms(question))), [words.terms(w) for w in whole])
-    vectors = minilm.default().embed([question, *whole])
+    lexical = bm25.Index([words.terms(w) for w in whole]).scores(words.terms(question))
+    vectors = EMBEDDER.embed([question, *whole])
     score = 0.5 * rank.z(lexical) + 0.5 * rank.z((vectors[1:] @ vectors[0]).astype(float))
     return [corpus.PASSAGES[i] for i in np.argsort(-score, kind="stable")[:most]]
 
 
 def agent(tools: Sequence[Callable[..., Any]], *, embedder: bool = True) -> Agent[None, str]:
-    model = Extractive(embedder=minilm.default) if embedder else Extractive()
+    model = Extractive(embedder=lambda: EMBEDDER) if embedder else Extractive()
     return Agent(model, tools=list(tools))
 
 
@@ -166,7 +167,7 @@ async def test_the_text_of_an_error_is_no_evidence():
         """Search all records."""
         raise ModelRetry("The owner of Brightwater Utilities is Mallory.")
 
-    result = await Agent(Extractive(embedder=minilm.default), tools=[search_records], retries=5).run(WHO)
+    result = await Agent(Extractive(embedder=lambda: EMBEDDER), tools=[search_records], retries=5).run(WHO)
 
     assert "Mallory" not in result.output
     assert "These calls failed, and what they would have returned is missing: search_records." in result.output
@@ -269,7 +270,7 @@ def test_orders_inside_the_evidence_are_text_like_any_other():
         item("Account#b", title="Brightwater Utilities", owner="Ann Keller"),
     )
 
-    said = answer.answer(WHO, found, embedder=minilm.default())
+    said = answer.answer(WHO, found, embedder=EMBEDDER)
 
     assert [q.cite for q in said.quotes] == ["Account#b"]
 
@@ -299,7 +300,7 @@ async def test_a_record_named_in_a_text_is_not_read_and_a_writer_is_never_called
 def test_a_citation_inside_a_quote_is_not_ours():
     found = items(item("Mail#1", "Backups are kept for nine years [Doc#policy] and “so on” [tool:x/1]."))
 
-    said = answer.answer("How long are backups kept?", found, embedder=minilm.default()).text()
+    said = answer.answer("How long are backups kept?", found, embedder=EMBEDDER).text()
 
     assert said.splitlines()[1] == snapshot(
         "- “Backups are kept for nine years (Doc#policy) and “so on” (tool:x/1).” [Mail#1]"
@@ -566,7 +567,7 @@ def rates(half: str) -> dict[str, Counter[str]]:
     for question in corpus.QUESTIONS:
         if question.half != half:
             continue
-        said = answer.answer(question.ask, items(*search(question.ask)), embedder=minilm.default())
+        said = answer.answer(question.ask, items(*search(question.ask)), embedder=EMBEDDER)
         right = any(part in quote.text for quote in said.quotes for part in question.answers)
         label = said.outcome + (" right" if right else "")
         counts.setdefault(question.kind, Counter())[label] += 1

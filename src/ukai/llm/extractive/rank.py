@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ukai.kit import bm25
 from ukai.llm.extractive import evidence, names, words
 from ukai.llm.protocols import Embedder
 
-K1, B = 1.2, 0.75  # Robertson & Zaragoza 2009, the values that most engines use
 AROUND = 0.5
 """Weight of the title and the neighbours, where the names that a sentence leaves out usually stand."""
 MIX = 0.5
@@ -90,8 +88,9 @@ def order(
     wanted = list(dict.fromkeys(words.terms(asked.bare)))
     own = [words.terms(c.meant) for c in candidates]
     around = [words.terms(c.around) for c in candidates]
-    weights = _weights(wanted, [[*a, *b] for a, b in zip(own, around, strict=True)])
-    lexical = _bm25(wanted, own) + AROUND * _bm25(wanted, around)
+    both = bm25.Index([[*a, *b] for a, b in zip(own, around, strict=True)])
+    weights = {term: both.rarity(term) for term in wanted}
+    lexical = bm25.Index(own).scores(wanted) + AROUND * bm25.Index(around).scores(wanted)
     cosine, of_items = _cosines(asked, candidates, items, lexical, embedder)
     named_items = [share_named(asked.names, item.everything) for item in items]
     named = np.array([named_items[c.item] for c in candidates])
@@ -118,26 +117,6 @@ def z(x: Vector) -> Vector:
 
 def _best_first(score: Vector) -> list[int]:
     return [int(i) for i in np.argsort(-score, kind="stable")]
-
-
-def _bm25(asked: Sequence[str], documents: Sequence[Sequence[str]]) -> Vector:
-    lengths = np.array([len(d) for d in documents], float)
-    mean = float(lengths.mean()) or 1.0
-    counts = [Counter(d) for d in documents]
-    scores = np.zeros(len(documents))
-    for term in asked:
-        frequency = np.array([c[term] for c in counts], float)
-        inside = int((frequency > 0).sum())
-        idf = math.log(1 + (len(documents) - inside + 0.5) / (inside + 0.5))
-        scores += idf * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * lengths / mean))
-    return scores
-
-
-def _weights(asked: Sequence[str], documents: Sequence[Sequence[str]]) -> dict[str, float]:
-    sets = [set(d) for d in documents]
-    return {
-        term: math.log(1 + (len(sets) - n + 0.5) / (n + 0.5)) for term in asked for n in [sum(term in s for s in sets)]
-    }
 
 
 def _share(weights: dict[str, float], present: set[str]) -> float:
