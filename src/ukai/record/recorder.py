@@ -1,0 +1,45 @@
+"""One turn's record, kept durably while it happens: each part is committed before the turn goes on."""
+
+from __future__ import annotations
+
+from ukai.kit.clock import Clock
+from ukai.record import rows
+from ukai.record.draft import Draft, Part, RunSealed
+from ukai.record.run import Run, Start, Status
+from ukai.store import Database
+
+
+class Recorder:
+    """A `Draft` whose entries are written to the database as they are added."""
+
+    def __init__(self, db: Database, draft: Draft) -> None:
+        self._db = db
+        self._draft = draft
+
+    @classmethod
+    async def begin(cls, db: Database, start: Start, *, clock: Clock) -> Recorder:
+        """Save the beginning."""
+        draft = Draft(start, clock=clock)
+        async with db.transaction() as tx:
+            await rows.begin(tx, draft.start)
+        return cls(db, draft)
+
+    async def add(self, part: Part) -> None:
+        """Something happened. Raises RunSealed when the run has ended."""
+        entry = self._draft.add(part)
+        async with self._db.transaction() as tx:
+            await rows.append(tx, self._draft.start.run_id, [entry])
+
+    async def refer(self, kind: str, id: str) -> None:
+        """A record kept elsewhere: `composition`, `decision`, `commit`; or a `note`."""
+        entry = self._draft.refer(kind, id)
+        async with self._db.transaction() as tx:
+            await rows.append(tx, self._draft.start.run_id, [entry])
+
+    async def seal(self, status: Status, *, reason: str = "") -> Run:
+        """End and seal. Raises RunSealed when somebody closed it as abandoned meanwhile: that record then stands."""
+        run = self._draft.seal(status, reason=reason)
+        async with self._db.transaction() as tx:
+            if not await rows.finish(tx, run):
+                raise RunSealed(run.run_id)
+        return run

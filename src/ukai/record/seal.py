@@ -1,0 +1,133 @@
+"""The seal: canonical JSON, the hash over it, and reading it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from math import isfinite
+from typing import Any, cast
+
+from ukai.kit import canonical, document, shape
+from ukai.kit.finding import Finding, excerpt
+from ukai.record.run import SCHEMA, Run
+
+
+def as_json(value: object) -> Any:
+    """`value` as plain JSON values. Fields that are None stay out, everything else is written."""
+    if is_dataclass(value) and not isinstance(value, type):
+        pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
+        return {name: as_json(part) for name, part in pairs if part is not None}
+    if isinstance(value, tuple | list):
+        return [as_json(part) for part in cast("tuple[Any, ...]", value)]
+    if isinstance(value, Mapping):
+        return {str(key): as_json(part) for key, part in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, datetime | Decimal):
+        return json.loads(canonical.dumps(value))
+    return value
+
+
+def dumps(run: Run) -> str:
+    """Canonical JSON of a run."""
+    return canonical.dumps(as_json(run))
+
+
+def sealed(run: Run) -> Run:
+    """`run` with its hash."""
+    return replace(run, sha256=_hash(as_json(run)))
+
+
+def verify(run: Run) -> list[Finding]:
+    """What is wrong with a run: changed since it was sealed, or never whole. None is fine."""
+    found = list(_gaps(run))
+    expected = _hash(as_json(run))
+    if run.sha256 != expected:
+        found.append(
+            Finding(
+                code="record_changed",
+                where="/sha256",
+                message=f"run {run.run_id} was changed after it was sealed, or never sealed",
+                expected=expected,
+                received=run.sha256 or "nothing",
+                hint="restore it from a dump, or leave it out of comparisons",
+            )
+        )
+    return found
+
+
+def load(raw: str | bytes, *, name: str = "run.json") -> tuple[Run | None, list[Finding]]:
+    """The run that `raw` holds, or None and why. Its hash is not checked here: `verify` does.
+
+    A record of another schema is told apart from a damaged one: finding `record_schema`.
+    """
+    try:
+        data = json.loads(raw, parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError) as error:
+        return None, [_unread(name, f"the record is not JSON: {error}", excerpt(raw))]
+    if not isinstance(data, dict):
+        return None, [_unread(name, "the record is not an object", excerpt(data))]
+    record = cast("dict[str, Any]", data)
+    if record.get("schema") != SCHEMA or isinstance(record.get("schema"), bool):
+        return None, [_other_schema(record.get("schema"))]
+    return shape.parse(document.Document(name=name, data=record), Run)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text} is no number that JSON has")
+    return number
+
+
+def _hash(record: dict[str, Any]) -> str:
+    return canonical.sha256({key: part for key, part in record.items() if key != "sha256"})
+
+
+def _gaps(run: Run) -> Iterator[Finding]:
+    """Places where parts of the run contradict each other."""
+    if [event.seq for event in run.events] != list(range(1, len(run.events) + 1)):
+        yield _broken("/events", "events are not numbered from 1 without gaps")
+    length = len(run.answer.markdown) if run.answer else 0
+    units = run.answer.sentences if run.answer else ()
+    for i, unit in enumerate(units):
+        if unit.i != i or not 0 <= unit.start < unit.end <= length:
+            yield _broken(f"/answer/sentences/{i}", "the sentence does not lie in the answer")
+    known = {item.item_key for call in run.calls for item in call.items}
+    for i, citation in enumerate(run.citations):
+        if not 0 <= citation.sentence < len(units):
+            yield _broken(f"/citations/{i}/sentence", "the citation names a sentence that is not there")
+        if citation.item_key not in known:
+            yield _broken(f"/citations/{i}/item_key", "the citation names an item that no call returned")
+    for i, firing in enumerate(run.firings):
+        text = firing.rewrite_of if firing.rewrite_of is not None else (run.answer.markdown if run.answer else "")
+        for k, mark in enumerate(firing.marks):
+            if firing.stage == "output" and text and text[mark.start : mark.end] != mark.text:
+                yield _broken(f"/firings/{i}/marks/{k}", "the mark's words do not stand there")
+
+
+def _broken(where: str, message: str) -> Finding:
+    return Finding(code="record_broken", where=where, message=message, hint="leave this run out of comparisons")
+
+
+def _other_schema(received: object) -> Finding:
+    newer = isinstance(received, int) and not isinstance(received, bool) and received > SCHEMA
+    return Finding(
+        code="record_schema",
+        where="/schema",
+        message="the record was written by a newer Ukai" if newer else "the record has no schema that is known here",
+        expected=str(SCHEMA),
+        received=excerpt(received),
+        hint="read it with the version that wrote it" if newer else "check where the file comes from",
+    )
+
+
+def _unread(name: str, message: str, received: str) -> Finding:
+    return Finding(
+        code="record_unreadable",
+        where=f"{name}:1:1",
+        message=message,
+        received=received,
+        hint="write one JSON object, as `ukai run show ID --json` prints it",
+    )
