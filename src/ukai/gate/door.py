@@ -23,12 +23,14 @@ _BAD = re.compile("[\0\ud800-\udfff]")
 
 def read(source: Any, limits: limits_.Limits = limits_.LIMITS) -> tuple[deltas.Delta | None, list[Rejection]]:
     """The delta in JSON text (bytes or str) or in plain data; None when there are rejections."""
-    value = source
+    value, suspicious = source, True
     if isinstance(source, bytes | str):
         value, found = strict_json.loads(source, strict_json.Limits(bytes=limits.bytes, depth=limits.depth))
         if found:
             return None, [_of_finding(f) for f in found]
-    if not _clean(value, limits.depth):
+        # What came as text is JSON by now; only an escaped NUL may still be in it.
+        suspicious = b"\\u0000" in source if isinstance(source, bytes) else "\\u0000" in source
+    if suspicious and not _clean(value, limits.depth):
         return None, list(_unclean(value, "", limits.depth))
     reader = _Reader(limits)
     delta = reader.delta(value)

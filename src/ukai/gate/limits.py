@@ -19,6 +19,8 @@ class Limits:
     """Levels of objects and lists, counted from the delta."""
     key: int = 255
     """Characters of an idempotency key."""
+    follow: int = 1_000
+    """Records that may follow from one delta, by cascade or by inherited readers."""
     shown: int = 50
     """Rejections that are handed back; how many more there are is said."""
 

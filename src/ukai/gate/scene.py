@@ -22,6 +22,12 @@ class Unknown:
 UNKNOWN: Final = Unknown()
 
 
+class Later(str):
+    """A value that an earlier step will have produced: it stands in a workflow's delta before there is one."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scene:
     """One proposal and its surroundings."""

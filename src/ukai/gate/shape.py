@@ -18,7 +18,7 @@ from ukai.gate import plan as plans
 from ukai.gate.author import Author
 from ukai.gate.rejection import Rejection, reject
 from ukai.gate.rules import conditions, counts, edges, fields, references, repeats, states
-from ukai.gate.scene import UNKNOWN, Scene
+from ukai.gate.scene import UNKNOWN, Later, Scene
 from ukai.graph.catalogue import Catalogue, CompiledEdge, CompiledType
 from ukai.kit import handle, suggest
 from ukai.kit.finding import errors
@@ -299,7 +299,7 @@ class _Judge:
         for node in self.nodes:
             if not isinstance(node.op, deltas.CreateNode) or node.type is None or not node.type.rules:
                 continue
-            if _op_of(node.op.at) not in broken:
+            if _op_of(node.op.at) not in broken and not any(isinstance(v, Later) for v in node.set.values()):
                 owner = self.scene.catalogue.type(node.type.type)
                 new = dict(node.set) if node.type.states is None else {**node.set, "state": node.to_state}
                 if owner is not None:

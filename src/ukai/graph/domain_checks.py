@@ -60,6 +60,12 @@ def findings(domain: schema.Domain, places: Places, *, others: Collection[str] |
     return list(_Checker(domain, places, others).all())
 
 
+def field_findings(field: schema.Field, doc: document.Document, *, at: str) -> list[Finding]:
+    """The same for one field that belongs to no domain. Types that it may refer to are taken on trust."""
+    nowhere = schema.Domain(domain="", types=(schema.Type(type=field.to),) if field.to else ())
+    return list(_Checker(nowhere, Places(doc=doc, single=False), None).field(field, at))
+
+
 class _Checker:
     def __init__(self, domain: schema.Domain, places: Places, others: Collection[str] | None) -> None:
         self.domain, self.places, self.others = domain, places, others
@@ -229,9 +235,9 @@ class _Checker:
             yield self._find("too_large", at, "too many fields", f"at most {MAX_FIELDS}", "split the type")
         yield from self._repeated([f.key for f in fields], lambda i: f"{at}/{i}/key")
         for i, field in enumerate(fields):
-            yield from self._field(field, f"{at}/{i}")
+            yield from self.field(field, f"{at}/{i}")
 
-    def _field(self, field: schema.Field, at: str) -> Iterator[Finding]:
+    def field(self, field: schema.Field, at: str) -> Iterator[Finding]:
         if not field.key.isprintable() or not 0 < len(field.key) <= MAX_NAME or field.key != field.key.strip():
             yield self._name(f"{at}/key", field.key)
         stated = self.places.doc.where(f"{at}/kind") != self.places.doc.where(at) or not self.places.doc.marks

@@ -58,6 +58,16 @@ def from_document(
     return (None if errors(findings) else domain), findings
 
 
+def read_options(doc: document.Document, *, at: str, key: str) -> tuple[schema.Field | None, list[Finding]]:
+    """A field whose name stands elsewhere: the options at `at` (what a step of a workflow emits)."""
+    read, findings = shape.parse(doc, _Options, at=at)
+    if read is None:
+        return None, findings
+    field = _of_options(key, read)
+    findings = findings + domain_checks.field_findings(field, doc, at=at)
+    return (None if errors(findings) else field), findings
+
+
 def as_data(domain: schema.Domain) -> dict[str, Any]:
     """The domain in the language of its file (without its version), what is left at its default left out."""
     found: dict[str, Any] = {"domain": domain.domain}
@@ -85,9 +95,8 @@ def _snake(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Field:
+class _Options:
     __pydantic_config__ = shape.STRICT
-    key: str
     kind: Kind | None = None
     any_of: tuple[Kind, ...] = ()
     many: Annotated[bool, Named(alias="list")] = False
@@ -113,6 +122,12 @@ class _Field:
     unique_items: bool = False
     schema: Any = None
     description: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Field(_Options):
+    __pydantic_config__ = shape.STRICT
+    key: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +223,7 @@ class _Domain:
 # From the file's words to the room's values.
 
 _SAME_FIELD = (
-    *("key", "any_of", "many", "required", "unique", "immutable", "sensitive", "default", "values", "to", "places"),
+    *("any_of", "many", "required", "unique", "immutable", "sensitive", "default", "values", "to", "places"),
     *("pattern", "min", "max", "exclusive_min", "exclusive_max", "multiple_of", "min_length", "max_length"),
     *("min_items", "max_items", "unique_items", "schema", "description"),
 )
@@ -264,8 +279,12 @@ def _states(read: _States) -> schema.States:
 
 
 def _field(read: _Field) -> schema.Field:
+    return _of_options(read.key, read)
+
+
+def _of_options(key: str, read: _Options) -> schema.Field:
     same = {name: getattr(read, name) for name in _SAME_FIELD}
-    return schema.Field(kind=read.kind or "json", server_set=read.server_set or "", **same)
+    return schema.Field(key=key, kind=read.kind or "json", server_set=read.server_set or "", **same)
 
 
 def _edge(read: _Edge) -> schema.EdgeType:
@@ -316,7 +335,7 @@ def _type_data(type: schema.Type) -> dict[str, Any]:
 
 def _field_data(field: schema.Field) -> dict[str, Any]:
     kind = {} if field.any_of else {"kind": field.kind}
-    return {"key": field.key, **kind, **_plain(field, *_SAME_FIELD[1:], "server_set")}
+    return {"key": field.key, **kind, **_plain(field, *_SAME_FIELD, "server_set")}
 
 
 def _edge_data(edge: schema.EdgeType) -> dict[str, Any]:

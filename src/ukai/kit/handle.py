@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 _ENCODE = re.compile(r"[%:/#\x00-\x20\x7f]")
-_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_WHOLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)#([^\s/#]+)((?:/[^\s/#]+)*)\Z")
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -37,13 +37,10 @@ class Handle:
 
 def parse(text: str) -> Handle | None:
     """The handle that `text` writes, or None when it writes none (`Type#key`, `Type#key/part/..`)."""
-    head, mark, rest = text.partition("#")
-    if not mark or not rest or not _TYPE.match(head):
+    found = _WHOLE.match(text)
+    if found is None:
         return None
-    key, *part = rest.split("/")
-    if not key or any(c.isspace() for c in key) or not all(part):
-        return None
-    return Handle(type=head, key=key, part=tuple(map(unquote, part)))
+    return Handle(type=found[1], key=found[2], part=tuple(map(unquote, found[3].split("/")[1:])))
 
 
 def key_of(values: Iterable[object]) -> str:

@@ -48,7 +48,10 @@ def loads(raw: bytes | str, limits: Limits = LIMITS) -> tuple[Any, list[Finding]
         return None, [_too_deep("", limits)]
     except _Refused as refused:
         return None, [refused.finding]
-    findings = list(reader.inspect(value, suspicious="\\u" in text))
+    suspicious = "\\u" in text
+    if not suspicious and not reader.twice and _is_flat(value, limits.depth):
+        return value, []
+    findings = list(reader.inspect(value, suspicious=suspicious))
     return (None, findings) if findings else (value, [])
 
 
@@ -135,6 +138,15 @@ class _Reader:
             if suspicious:
                 yield from (_surrogate(at, k) for k in members if _HALF.search(k))
             pending += [(v, at + document.pointer(k), depth + 1) for k, v in members.items()][::-1]
+
+
+def _is_flat(value: Any, depth: int) -> bool:
+    """Whether `value` nests no deeper than `depth`: the quick answer, without pointers."""
+    if isinstance(value, dict):
+        return depth > 0 and all(_is_flat(v, depth - 1) for v in cast("dict[str, Any]", value).values())
+    if isinstance(value, list):
+        return depth > 0 and all(_is_flat(v, depth - 1) for v in cast("list[Any]", value))
+    return True
 
 
 _HALF = re.compile("[\ud800-\udfff]")

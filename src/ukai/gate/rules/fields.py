@@ -12,7 +12,7 @@ from ukai.gate import hints, wording
 from ukai.gate.delta import Op
 from ukai.gate.rejection import MASK, Rejection, reject
 from ukai.gate.rules import references
-from ukai.gate.scene import Scene
+from ukai.gate.scene import Later, Scene
 from ukai.graph import kinds
 from ukai.graph.catalogue import CompiledEdge, CompiledType
 from ukai.graph.problem import Problem
@@ -54,6 +54,8 @@ def checked(
             _null(op, owner, field, at, part, out)
             if not creates:
                 values[name] = None
+        elif isinstance(value, Later):
+            values[name] = value
         elif isinstance(value, str) and value.startswith("$ref:"):
             out.append(_unfilled(op, owner, field, value, at))
         elif field.kind == "ref" and not field.any_of:
