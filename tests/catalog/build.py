@@ -28,7 +28,11 @@ def guardrail(name: str = "rule", *lines: str, body: str = "Fire on discounts.\n
 
 def report(name: str = "brief", *lines: str, body: str = "What changed?\n") -> str:
     """A report that fires."""
-    defaults = {"cron": 'cron: "0 8 * * *"', "run_as": "run_as: owner", "outputs": "outputs: [{type: file, path: a.md}]"}
+    defaults = {
+        "cron": 'cron: "0 8 * * *"',
+        "run_as": "run_as: owner",
+        "outputs": "outputs: [{type: file, path: a.md}]",
+    }
     kept = [v for k, v in defaults.items() if not any(x.startswith(k) for x in lines)]
     head = "".join(f"{x}\n" for x in (f"name: {name}", *kept, *lines))
     return f"---\n{head}---\n\n{body}"
