@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +21,15 @@ TEMPLATE = "ukai_template"
 
 FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "max_wal_size": "1GB"}
 """Nothing here outlives the run."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nobodys_database() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """The developer's own database is not what the tests meet."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [n for n in os.environ if n.startswith("PG") or n == "UKAI_DATABASE_URL"]:
+            patch.delenv(name)
+        yield
 
 
 @pytest.fixture(scope="session")
