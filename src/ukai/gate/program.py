@@ -225,6 +225,7 @@ class _Builder:
         n = self._add(row, plan)
         if op.ref:
             self.refs[op.ref] = n
+        self.ends[("handle", f"{type.type}#{key}")] = n  # its handle may stand where its ref may
         self._claim(n, type, values, op, key="set")
 
     def _upsert(self, plan: plans.NodePlan, op: deltas.UpsertNode) -> None:

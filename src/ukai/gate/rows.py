@@ -74,7 +74,7 @@ async def _judged(tx: store.Transaction, body: Mapping[str, Any], judge: Judge) 
     if "opened" not in begun:
         return begun
     problems = await judge(tx, begun)
-    plan = {**body, "stop": True} if problems else body
+    plan = {**body, "stop": True, "thorough": True} if problems else body
     answer: Answer = await tx.value("select gate_finish(%s::jsonb, %s)", (_text(plan), Jsonb(begun["opened"])))
     if problems and "retry" not in answer:
         return {"problems": [*problems, *answer["problems"]]}

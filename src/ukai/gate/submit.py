@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from ukai import store
 from ukai.gate import audit, commit, domains, door, explain, judge, program, rows, shape
+from ukai.gate import contract as contracts
 from ukai.gate import delta as deltas
+from ukai.gate import limits as limits_
 from ukai.gate import plan as plans
 from ukai.gate.author import Author
 from ukai.gate.rejection import Rejection, reject
@@ -22,8 +24,6 @@ from ukai.kit import handle, ids
 from ukai.kit.clock import Clock
 from ukai.kit.finding import errors
 
-CASCADE_LIMIT = 1_000
-"""Records that may follow from one delta, by cascade or by inherited readers."""
 SCHEMA_RETRIES = 3
 
 _STALE = frozenset(
@@ -87,14 +87,6 @@ class Rejected:
         return {"status": "rejected", "attempt": self.attempt, "findings": [r.as_json() for r in self.rejections]}
 
 
-class Contract(Protocol):
-    """What a step has promised to write (W7); `ukai.gate.contract` makes them."""
-
-    def findings(self, plan: plans.Plan, *, context: Mapping[str, str]) -> Sequence[Rejection]:
-        """Layer 2: where the checked delta does not keep the promise."""
-        ...
-
-
 async def submit(
     db: store.Database,
     delta: deltas.Delta | Any,
@@ -102,10 +94,11 @@ async def submit(
     author: Author,
     rights: Rights | None,
     clock: Clock,
-    contract: Contract | None = None,
+    contract: contracts.Contract | None = None,
     context: Mapping[str, str] | None = None,
     dry_run: bool = False,
     entropy: ids.Entropy = os.urandom,
+    limits: limits_.Limits = limits_.LIMITS,
 ) -> Committed | Rejected:
     """Judge a delta and, if nothing speaks against it, store it at once.
 
@@ -128,6 +121,7 @@ async def submit(
         dry_run=dry_run,
         at=clock.now(),
         entropy=entropy,
+        limits=limits,
     )
     outcome = await work.decide(delta)
     if isinstance(outcome, Committed) or dry_run:
@@ -153,15 +147,16 @@ class _Work:
     db: store.Database
     author: Author
     rights: Rights | None
-    contract: Contract | None
+    contract: contracts.Contract | None
     context: Mapping[str, str]
     dry_run: bool
     at: datetime
     entropy: ids.Entropy
+    limits: limits_.Limits
     key: str = ""
 
     async def decide(self, delta: deltas.Delta | Any) -> Committed | Rejected:
-        parsed, found = (delta, []) if isinstance(delta, deltas.Delta) else door.read(delta)
+        parsed, found = (delta, []) if isinstance(delta, deltas.Delta) else door.read(delta, self.limits)
         if parsed is None:
             return Rejected(rejections=tuple(found))
         self.key = parsed.key
@@ -182,11 +177,11 @@ class _Work:
     async def _under(self, delta: deltas.Delta, catalogue: Catalogue, rights: Rights) -> Committed | Rejected:
         """Decide under the versions in `catalogue`."""
         checked = shape.check(delta, catalogue, author=self.author, now=self.at, context=self.context)
-        if checked.plan is None:
-            return Rejected(rejections=checked.rejections)
+        promised = contracts.compare(self.contract, checked.scene) if self.contract is not None else []
+        if checked.plan is None or errors(promised):
+            return Rejected(rejections=(*checked.rejections, *promised))
         plan, found, known = await self._typed(checked.plan, checked)
-        if self.contract is not None:
-            found += self.contract.findings(plan, context=self.context)
+        found += promised
         if errors(found):
             return Rejected(rejections=tuple(found))
         made = self._program(plan, catalogue, known)
@@ -242,7 +237,7 @@ class _Work:
             inherited=program.inherited(catalogue.domains.values()),
             at=self.at,
             new_id=lambda: ids.time_ordered(self.at, entropy=self.entropy),
-            cascade_limit=CASCADE_LIMIT,
+            cascade_limit=self.limits.follow,
         )
         if self.key:
             made.body |= {"scope": self.author.scope, "key": self.key, "hash": audit.hash_of(plan.delta.source)}
