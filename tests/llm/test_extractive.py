@@ -22,9 +22,9 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, Tool
 from pydantic_ai.tools import ToolDefinition
 
 from tests.llm import corpus
-from ukai.kit import bm25, handle
+from ukai.kit import bm25, handle, words
 from ukai.llm import minilm, remembered
-from ukai.llm.extractive import Extractive, TextOnly, answer, citation, evidence, names, plan, quotes, rank, words
+from ukai.llm.extractive import Extractive, TextOnly, answer, citation, evidence, names, plan, quotes, rank
 
 EMBEDDER = remembered.Remembered(minilm.default())
 WHO = "Who is the owner of Brightwater Utilities?"

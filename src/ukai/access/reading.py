@@ -31,6 +31,14 @@ class Reading:
     def is_unknown(self, type: str) -> bool:
         return self.types is not None and type not in self.types
 
+    def fixed(self, type: str) -> Fields | None:
+        """The fields of every record of a type that is read at all; None when they differ from record to record."""
+        for member in self.members:
+            reaching = [r for r in member.allows if r.policy.and_owned or r in member.side(type).allows]
+            if member.partial or any(r.policy.fields is not ALL for r in reaching):
+                return None
+        return self.listed(type)
+
     def is_open(self, record: Record) -> bool:
         """Whether the record is read at all; single fields may still be withheld."""
         return bool(self.members and self.listed(record.type)) and all(

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ukai.llm.extractive import citation, evidence, names, sentences, words
+from ukai.kit import words
+from ukai.llm.extractive import citation, evidence, names, sentences
 from ukai.llm.extractive.rank import Asked, Candidate, Ranked, order
 from ukai.llm.protocols import Embedder
 

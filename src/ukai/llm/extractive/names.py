@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ukai.llm.extractive import words
+from ukai.kit import words
 
 _TOKEN = re.compile(r"[^\s\"“”()\[\],;:?!]+")
 _QUOTED = re.compile(r"[\"“]([^\"“”]{2,80})[\"”]")

@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from pydantic_ai.tools import ToolDefinition
 
-from ukai.kit import handle
-from ukai.llm.extractive import evidence, names, schema, words
+from ukai.kit import handle, words
+from ukai.llm.extractive import evidence, names, schema
 
 MAX_ROUNDS = 4
 MAX_CALLS = 8

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ukai.kit import bm25
-from ukai.llm.extractive import evidence, names, words
+from ukai.kit import bm25, words
+from ukai.llm.extractive import evidence, names
 from ukai.llm.protocols import Embedder
 
 AROUND = 0.5

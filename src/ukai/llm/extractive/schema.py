@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from ukai.llm.extractive import words
+from ukai.kit import words
 
 Schema = Mapping[str, Any]
 

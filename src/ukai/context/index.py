@@ -1,0 +1,82 @@
+"""Passages follow the graph: texts at once, vectors when somebody has the time.
+
+Derived and never ahead: whatever is searched is checked against the graph, in the same snapshot, when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ukai import store
+from ukai.context import passages, rows
+from ukai.graph import schema
+from ukai.llm.cache import Cache, content_of
+
+BATCH = 2_000
+"""Changes that are followed in one transaction."""
+EMBED = 256
+"""Texts that are embedded between two reports of progress."""
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Followed:
+    """What catching up came to."""
+
+    nodes: int
+    passages: int
+
+
+async def catch_up(db: store.Database, types: Mapping[str, schema.Type], progress: Progress | None = None) -> Followed:
+    """Read the texts of all nodes that changed since the last time. `types` are the current ones, by name.
+
+    Several processes may call it: one works, the others wait and find the work done.
+    """
+    node_count = passage_count = 0
+    async with db.transaction() as tx:
+        if not await rows.is_behind(tx):
+            return Followed(nodes=0, passages=0)
+    while True:
+        async with db.transaction() as tx:
+            after = await rows.lock_index(tx)
+            changes = await rows.changed(tx, after, BATCH)
+            ids = sorted({c[0] for c in changes})
+            living = await rows.nodes(tx, ids) if ids else []
+            new = [
+                (node.id, p, content_of(p.text))
+                for node in living
+                if node.type in types
+                for p in passages.of(types[node.type], node.fields)
+            ]
+            if ids:
+                await rows.save_passages(tx, ids, new)
+            settled = [(xid, seq) for _, xid, seq, is_settled in changes if is_settled]
+            if settled:
+                await rows.move_index(tx, settled[-1])
+        node_count += len(ids)
+        passage_count += len(new)
+        if progress and ids:
+            progress(node_count)
+        if len(changes) < BATCH or len(settled) < len(changes):
+            return Followed(nodes=node_count, passages=passage_count)
+
+
+async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, progress: Progress | None = None) -> int:
+    """Embed passages that have no vector yet, at most `limit`. How many were embedded comes back.
+
+    The model runs outside any transaction.
+    """
+    done = 0
+    while limit is None or done < limit:
+        size = EMBED if limit is None else min(EMBED, limit - done)
+        async with db.transaction() as tx:
+            texts = await rows.passages_without_vector(tx, cache.embedder.model_id, size)
+        if not texts:
+            break
+        await cache.embed_cached(db, texts)
+        done += len(texts)
+        if progress:
+            progress(done)
+    return done

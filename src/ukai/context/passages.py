@@ -1,0 +1,103 @@
+"""The texts of a node that are searched and cited one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, cast
+
+from ukai.graph import schema
+
+MAX_CHARACTERS = 4_000
+"""Longer texts are cut into passages at paragraph ends: MiniLM reads about 256 tokens, a reader about this much."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """One text of a node."""
+
+    part: str
+    """What follows the node's handle and a slash: `body`, `turn/31`, `body/2`."""
+    field: str
+    """The field it comes from: whoever may not read the field may not read the passage."""
+    ordinal: int
+    """Its place in the node, so that neighbours can be found."""
+    lead: str
+    """Who says it, for passages that have a speaker."""
+    text: str
+    at: datetime | None = None
+    """When it was said; None when the node does not say."""
+
+
+def of(kind: schema.Type, props: Mapping[str, Any]) -> list[Passage]:
+    """The passages of a node of type `kind` that holds `props`, in order. Empty texts have none."""
+    found = [p for name in kind.text for p in _field(name, props.get(name))]
+    if kind.passages is not None:
+        found += _parts(kind.passages, props)
+    return [_numbered(p, i) for i, p in enumerate(found)]
+
+
+def _field(name: str, value: Any) -> Iterator[Passage]:
+    text = "\n".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
+    if not isinstance(text, str) or not text.strip():
+        return
+    pieces = _pieces(text.strip())
+    for number, piece in enumerate(pieces, 1):
+        part = name if len(pieces) == 1 else f"{name}/{number}"
+        yield Passage(part=part, field=name, ordinal=0, lead="", text=piece)
+
+
+def _parts(declared: schema.Passages, props: Mapping[str, Any]) -> Iterator[Passage]:
+    value = props.get(declared.source)
+    if not isinstance(value, list):
+        return
+    for number, entry in enumerate(cast("list[Any]", value), 1):
+        part: Mapping[str, Any] = cast("Mapping[str, Any]", entry) if isinstance(entry, dict) else {}
+        text = part.get(declared.text)
+        if isinstance(text, str) and text.strip():
+            yield Passage(
+                part=f"{declared.part}/{number}",
+                field=declared.source,
+                ordinal=0,
+                lead=str(part.get(declared.speaker) or "") if declared.speaker else "",
+                text=text.strip()[:MAX_CHARACTERS],
+                at=instant(part.get(declared.at)) if declared.at else None,
+            )
+
+
+def _numbered(passage: Passage, ordinal: int) -> Passage:
+    return Passage(
+        part=passage.part,
+        field=passage.field,
+        ordinal=ordinal,
+        lead=passage.lead,
+        text=passage.text,
+        at=passage.at,
+    )
+
+
+def _pieces(text: str) -> list[str]:
+    """`text` in pieces of at most MAX_CHARACTERS, cut at paragraphs, else at spaces, else anywhere. Nothing is lost."""
+    pieces: list[str] = []
+    rest = text
+    while len(rest) > MAX_CHARACTERS:
+        window = rest[:MAX_CHARACTERS]
+        cut = max(window.rfind("\n\n"), 0) or max(window.rfind("\n"), 0) or max(window.rfind(" "), 0) or MAX_CHARACTERS
+        pieces.append(rest[:cut].strip())
+        rest = rest[cut:].strip()
+    return [p for p in [*pieces, rest] if p]
+
+
+def instant(value: object) -> datetime | None:
+    """An ISO date or instant as one in UTC; None for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        if len(value) == 10:
+            day = date.fromisoformat(value)
+            return datetime(day.year, day.month, day.day, tzinfo=UTC)
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

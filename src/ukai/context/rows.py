@@ -1,0 +1,277 @@
+"""The SQL of this room: passages, the position they have reached, and records with their owners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from ukai.access import OWNERS_DEPTH, OwningEdge, Record
+from ukai.context.passages import Passage
+from ukai.kit import canonical, handle
+from ukai.store import Transaction
+
+Clause = tuple[str, Sequence[Any]]
+"""What `Rights.sql("n", owning)` gives: text that is true for readable rows of `node n`, and its parameters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A living node as it is stored."""
+
+    id: UUID
+    type: str
+    key: str
+    path: str
+    readers: frozenset[str] | None
+    fields: Mapping[str, Any]
+    """Its values, its state as `state`."""
+    version: int
+    provenance: Mapping[str, Any]
+    updated_at: datetime
+
+    @property
+    def handle(self) -> str:
+        return str(handle.Handle(type=self.type, key=self.key))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A passage that may be read as far as whole records go; its field is still to be asked for."""
+
+    node: UUID
+    type: str
+    key: str
+    path: str
+    part: str
+    field: str
+    ordinal: int
+    lead: str
+    text: str
+    content: bytes
+    at: datetime | None
+
+
+_NODE = "n.id, n.type, n.key, n.path, n.readers, n.props, n.state, n.version, n.provenance, n.updated_at"
+_PASSAGE = "n.id, n.type, n.key, n.path, p.part, p.field, p.ordinal, p.lead, p.text, p.content, p.at"
+
+
+async def lock_index(tx: Transaction) -> tuple[str, int]:
+    """The position reached; whoever holds it is the only one that moves it."""
+    row = await tx.one("select xid::text, seq from passage_cursor for update")
+    assert row is not None
+    return str(row[0]), int(row[1])
+
+
+async def changed(tx: Transaction, after: tuple[str, int], limit: int) -> list[tuple[UUID, str, int, bool]]:
+    """`(node, xid, seq, settled)` of changes behind `after`, in feed order.
+
+    `settled` is false while an older transaction still runs: such a change is read again next time, so that nothing
+    that commits late is passed over.
+    """
+    rows = await tx.fetch(
+        "select id, xid::text, seq, xid < pg_snapshot_xmin(pg_current_snapshot()) from change "
+        "where kind = 'node' and (xid, seq) > (%s::xid8, %s) order by xid, seq limit %s",
+        (*after, limit),
+    )
+    return [(r[0], str(r[1]), int(r[2]), bool(r[3])) for r in rows]
+
+
+async def is_behind(tx: Transaction) -> bool:
+    """Whether the graph has changes that the passages have not followed."""
+    found = await tx.value(
+        "select exists (select 1 from change h, passage_cursor c "
+        "where h.kind = 'node' and (h.xid, h.seq) > (c.xid, c.seq))"
+    )
+    return bool(found)
+
+
+async def move_index(tx: Transaction, to: tuple[str, int]) -> None:
+    """Remember the position."""
+    await tx.execute("update passage_cursor set xid = %s::xid8, seq = %s", to)
+
+
+async def forget_passages(tx: Transaction) -> None:
+    """Begin from nothing: the next catching up reads the whole graph."""
+    await tx.execute("delete from passage")
+    await tx.execute("update passage_cursor set xid = '0', seq = 0")
+
+
+async def save_passages(tx: Transaction, of: Sequence[UUID], new: Sequence[tuple[UUID, Passage, bytes]]) -> None:
+    """The passages of these nodes are `new` and no others."""
+    await tx.execute("delete from passage where node = any(%s)", (list(of),))
+    columns = "node, part, field, ordinal, lead, text, content, at"
+    async with (
+        tx.connection.cursor() as cursor,
+        cursor.copy(f"copy passage ({columns}) from stdin") as copy,
+    ):
+        for node, p, content in new:
+            await copy.write_row((node, p.part, p.field, p.ordinal, p.lead, p.text, content, p.at))
+
+
+async def nodes(tx: Transaction, ids: Sequence[UUID]) -> list[Node]:
+    """Those of `ids` that live, in the order of their ids."""
+    rows = await tx.fetch(f"select {_NODE} from node n where n.id = any(%s) and n.alive order by n.id", (list(ids),))  # noqa: S608
+    return [_node(r) for r in rows]
+
+
+async def by_handle(tx: Transaction, handles: Sequence[handle.Handle]) -> dict[str, Node]:
+    """The living nodes of these handles, by the handle without its part."""
+    rows = await tx.fetch(
+        f"select {_NODE} from unnest(%s::text[], %s::text[]) w(type, key) "  # noqa: S608
+        "join node n on n.type = w.type and n.key = w.key and n.gone = 0",
+        ([h.type for h in handles], [h.key for h in handles]),
+    )
+    return {node.handle: node for node in map(_node, rows)}
+
+
+async def listed(
+    tx: Transaction, readable: Clause, *, type: str, limit: int, after: str = "", where: Mapping[str, Any] | None = None
+) -> list[Node]:
+    """Readable nodes of a type in the order of their keys, after the key `after`, whose fields hold `where`."""
+    text, params = readable
+    rows = await tx.fetch(
+        f"select {_NODE} from node n where n.alive and n.type = %s and n.key > %s "  # noqa: S608
+        f"and to_jsonb(n.props) || jsonb_strip_nulls(jsonb_build_object('state', n.state)) @> %s::jsonb and {text} "
+        "order by n.key limit %s",
+        (type, after, canonical.dumps(where or {}), *params, limit),
+    )
+    return [_node(r) for r in rows]
+
+
+async def neighbours(
+    tx: Transaction, readable: Clause, *, of: UUID, edges: Sequence[str] | None, limit: int
+) -> list[tuple[str, str, Node]]:
+    """`(edge, direction, node)` of readable nodes one edge away, `out` before `in`, then by edge and key."""
+    text, params = readable
+    one_way = (
+        "select e.type as edge, '{way}' as way, {end} as id from edge e where e.alive and {start} = %s "
+        "and (%s::text[] is null or e.type = any(%s))"
+    )
+    both = " union all ".join(
+        one_way.format(way=way, end=end, start=start)
+        for way, start, end in (("out", "e.src", "e.dst"), ("in", "e.dst", "e.src"))
+    )
+    names = None if edges is None else list(edges)
+    rows = await tx.fetch(
+        f"select e.edge, e.way, {_NODE} from ({both}) e join node n on n.id = e.id where n.alive and {text} "  # noqa: S608
+        "order by e.way desc, e.edge, n.type, n.key limit %s",
+        (of, names, names, of, names, names, *params, limit),
+    )
+    return [(str(r[0]), str(r[1]), _node(r[2:])) for r in rows]
+
+
+async def count_passages(tx: Transaction, readable: Clause, stop_at: int) -> int:
+    """How many passages stand in readable nodes, counted no further than `stop_at`."""
+    text, params = readable
+    found = await tx.value(
+        f"select count(*) from (select 1 from passage p join node n on n.id = p.node where n.alive and {text} "  # noqa: S608
+        "limit %s) s",
+        (*params, stop_at),
+    )
+    return int(found or 0)
+
+
+async def all_passages(tx: Transaction, readable: Clause) -> list[Found]:
+    """Every passage of a readable node, in a fixed order."""
+    text, params = readable
+    rows = await tx.fetch(
+        f"select {_PASSAGE} from passage p join node n on n.id = p.node where n.alive and {text} "  # noqa: S608
+        'order by n.type, n.key collate "C", p.ordinal',
+        params,
+    )
+    return [_found(r) for r in rows]
+
+
+async def matching_passages(tx: Transaction, readable: Clause, words: Iterable[str], limit: int) -> list[Found]:
+    """The passages of readable nodes that hold the most of `words`, at most `limit`, best first.
+
+    Each row is ranked by itself alone, so that nothing a reader may not see moves what comes back.
+    """
+    text, params = readable
+    query = " | ".join(sorted(f"'{w}':*" for w in words if w.isalnum()))
+    if not query:
+        return []
+    rows = await tx.fetch(
+        f"select {_PASSAGE} from passage p join node n on n.id = p.node, to_tsquery('simple', %s) q "  # noqa: S608
+        f"where p.words @@ q and n.alive and {text} "
+        'order by ts_rank(p.words, q) desc, n.type, n.key collate "C", p.ordinal limit %s',
+        (query, *params, limit),
+    )
+    return [_found(r) for r in rows]
+
+
+async def passages_without_vector(tx: Transaction, model: str, limit: int) -> list[str]:
+    """Texts of passages that the model has not embedded yet."""
+    rows = await tx.fetch(
+        "select min(p.text) from passage p where not exists "
+        "(select 1 from embedding e where e.model = %s and e.content = p.content) group by p.content limit %s",
+        (model, limit),
+    )
+    return [str(r[0]) for r in rows]
+
+
+async def records(tx: Transaction, found: Sequence[Node], owning: Sequence[OwningEdge]) -> dict[UUID, Record]:
+    """The nodes as records with their owners, up to OWNERS_DEPTH away, for decisions about fields."""
+    above: dict[UUID, list[UUID]] = {}
+    known = {n.id: n for n in found}
+    level = list(known)
+    for _ in range(OWNERS_DEPTH):
+        pairs = await _owners(tx, [i for i in level if i not in above], owning) if level else []
+        for owned, owner in pairs:
+            above.setdefault(owned, []).append(owner)
+        missing = sorted({owner for _, owner in pairs} - known.keys())
+        known |= {n.id: n for n in await nodes(tx, missing)} if missing else {}
+        level = sorted({owner for _, owner in pairs})
+    return {n.id: _record(n.id, known, above, OWNERS_DEPTH) for n in found}
+
+
+async def _owners(tx: Transaction, ids: Sequence[UUID], owning: Sequence[OwningEdge]) -> list[tuple[UUID, UUID]]:
+    owned_from = [e.edge for e in owning if e.owned_side == "from"]
+    owned_to = [e.edge for e in owning if e.owned_side == "to"]
+    rows = await tx.fetch(
+        "select src, dst from edge where alive and src = any(%s) and type = any(%s) union "
+        "select dst, src from edge where alive and dst = any(%s) and type = any(%s) order by 1, 2",
+        (list(ids), owned_from, list(ids), owned_to),
+    )
+    return [(r[0], r[1]) for r in rows]
+
+
+def _record(id: UUID, known: Mapping[UUID, Node], above: Mapping[UUID, Sequence[UUID]], depth: int) -> Record:
+    node = known[id]
+    owners = tuple(_record(o, known, above, depth - 1) for o in above.get(id, ()) if o in known) if depth else ()
+    return Record(type=node.type, key=node.key, path=node.path, fields=node.fields, readers=node.readers, owners=owners)
+
+
+def _node(row: Sequence[Any]) -> Node:
+    id, type, key, path, readers, props, state, version, provenance, updated_at = row
+    return Node(
+        id=id,
+        type=type,
+        key=key,
+        path=path,
+        readers=None if readers is None else frozenset(readers),
+        fields=props if state is None else {**props, "state": state},
+        version=version,
+        provenance=provenance,
+        updated_at=updated_at,
+    )
+
+
+def _found(row: Sequence[Any]) -> Found:
+    node, type, key, path, part, field, ordinal, lead, text, content, at = row
+    return Found(
+        node=node,
+        type=type,
+        key=key,
+        path=path,
+        part=part,
+        field=field,
+        ordinal=ordinal,
+        lead=lead,
+        text=text,
+        content=bytes(content),
+        at=at,
+    )
