@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 
 from tests import shared
-from ukai.graph import checks, json_schema
+from ukai.graph import checks, json_import, json_schema, kinds
 from ukai.graph.problem import Problem
 from ukai.kit import strict_json
 
@@ -44,6 +44,24 @@ def test_all_426_verdicts_over_the_18_keyword_files_agree():
     assert wrong == []
     assert len(rows) == 426
     assert sum(not valid for *_, valid in rows) == 202
+
+
+def test_a_field_imported_from_each_schema_gives_the_same_426_verdicts():
+    wrong: list[str] = []
+    kept: set[str] = set()
+    for name, schema, data, valid in cases():
+        field = json_import.to_field(schema)
+        kept.add(field.kind)
+        found: list[Problem] = []
+        if data is not None or field.kind == "json":
+            kinds.compile(field)(data, "", found)
+        else:
+            found = problems_of(schema, data)  # null clears a field and never reaches its kind
+        if (not found) != valid:
+            wrong.append(f"{name}: {field}")
+
+    assert wrong == []
+    assert kept >= {"json", "string", "integer", "number", "boolean", "enum"}
 
 
 def test_the_pointer_names_the_place_that_a_second_implementation_names():

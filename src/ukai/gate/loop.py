@@ -18,7 +18,7 @@ RESENDS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
-    """What a proposer is told before it proposes. Only the last rejections are repeated, so that a context does not grow
+    """What a proposer is told before it proposes. Only the last rejections are repeated: a context must not grow
     with every try.
     """
 
