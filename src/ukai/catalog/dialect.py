@@ -164,7 +164,7 @@ def _text(value: Any, kind: Kind) -> str:
 def _escaped(entry: str) -> str:
     if not entry:
         return "%"
-    return "".join("%" + "".join(f"{b:02X}" for b in c.encode()) if c.isspace() or c == "%" else c for c in entry)
+    return "".join("".join(f"%{b:02X}" for b in c.encode()) if c.isspace() or c == "%" else c for c in entry)
 
 
 def _unescaped(entry: str) -> str:
