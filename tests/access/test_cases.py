@@ -23,7 +23,7 @@ AGENTS = document.read((build.COMPANY / "agents.yaml").read_bytes(), name="agent
 def answer(who: str, agent: str, asks: str) -> str:
     people = [] if who == "nobody" else who.split(", ")
     verb, *rest = asks.split(" ")
-    channel = rest[-1] if verb == "use" else "cli"
+    channel = {"unknown": None}.get(rest[-1], rest[-1]) if verb == "use" else "cli"
     audience = FOLDER.audience(people)
     rights = FOLDER.rights(audience, agent, AGENTS[agent], channel)
     name, _, field = rest[-1 if verb != "move" else 0].partition("/")

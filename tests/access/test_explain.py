@@ -86,7 +86,7 @@ def test_without_a_record_the_types_that_are_read_are_listed_with_their_conditio
     assert types["Account"].fields == {"name", "industry", "owner", "renewal_date"}
     assert types["Account"].under == (
         "ann@example.com: drive where its path is in drive/** or own-book where owner is caller.email,"
-        " except embargo where embargoed is True",
+        " except sealed where its path is in accounts/sealed, except embargo where embargoed is True",
     )
     assert types["PullRequest"].under == ()
     assert "own-book by way of an owner" in types["Deal"].under[0]

@@ -48,12 +48,7 @@ def test_reading_follows_the_format_to_the_letter(groups, policies, one, two, na
 
 
 @MANY
-@given(
-    policies=st.lists(worlds.entries(), min_size=1, max_size=4).map(
-        lambda found: worlds.numbered([{**p, "and_owned": True, "to": ["public"]} for p in found])
-    ),
-    record=worlds.records(depth=3).filter(lambda r: r.owners),
-)
+@given(policies=worlds.ABOUT_OWNERS, record=worlds.owned())
 def test_ownership_follows_the_format_to_the_letter(policies, record):
     folder, _ = worlds.folder({"groups": {}}, policies)
     world = oracle.World({"groups": {}}, policies, {}, worlds.KNOWN)

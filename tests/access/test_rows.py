@@ -26,7 +26,7 @@ OWNING = (
 )
 SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-NODES = st.lists(
+NODES: st.SearchStrategy[Any] = st.lists(
     st.fixed_dictionaries(
         {
             "type": st.sampled_from((*worlds.TYPES, *worlds.TYPES, "Ghost")),
@@ -127,9 +127,7 @@ def test_sql_and_python_find_the_same_records(connection, groups, policies, one,
 
 @SLOW
 @given(
-    policies=st.lists(worlds.entries(("allow", "allow", "deny")), min_size=1, max_size=3).map(
-        lambda entries: worlds.numbered([{**e, "and_owned": True, "to": ["public"]} for e in entries])
-    ),
+    policies=worlds.ABOUT_OWNERS,
     nodes=NODES,
     edges=EDGES.filter(bool),
 )

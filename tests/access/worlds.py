@@ -123,6 +123,22 @@ ALLOWLISTS = st.dictionaries(st.sampled_from(TYPES), lists((*FIELDS, "*"), max_s
 NAMED = st.sampled_from([None, None, "one", "one", ["one", "two"], "missing"])
 AUDIENCES = st.one_of(lists(PEOPLE, max_size=1), lists(EVERYBODY), lists(ASKING, min_size=0, max_size=3))
 
+ABOUT_OWNERS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "effect": st.sampled_from(("allow", "allow", "allow", "deny")),
+            "right": st.just("read"),
+            "records": st.sampled_from([{"types": ["A"]}, {"types": ["B"]}, {"types": ["*"], "paths": ["a/**"]}]),
+            "to": st.just(["public"]),
+            "and_owned": st.sampled_from((True, True, None)),
+            "fields": maybe(lists(FIELDS)),
+        }
+    ).map(_entry),
+    min_size=1,
+    max_size=3,
+).map(numbered)
+"""Policies that mostly reach a record by way of its owners."""
+
 PROPS = st.fixed_dictionaries(
     {},
     optional={
@@ -142,6 +158,20 @@ def records(draw: Any, depth: int = 2) -> access.Record:
         path=draw(st.sampled_from((*PATHS, None))),
         fields=draw(PROPS),
         readers=draw(maybe(st.frozensets(st.sampled_from(EVERYBODY), max_size=2))),
+        owners=tuple(owners),
+    )
+
+
+@st.composite
+def owned(draw: Any, depth: int = 3) -> access.Record:
+    """A record that hangs on a chain or two of owners."""
+    owners = draw(st.lists(owned(depth=depth - 1), min_size=1, max_size=2)) if depth else []
+    return access.Record(
+        type=draw(st.sampled_from(("A", "B", "C", "C", "C") if depth < 3 else ("C", "C", "A"))),
+        key="1",
+        path=draw(st.sampled_from(("a", "b", "c", "d/e"))),
+        fields=dict.fromkeys(FIELDS, 1),
+        readers=draw(st.sampled_from((None, None, None, frozenset({"public"}), frozenset[str]()))),
         owners=tuple(owners),
     )
 
