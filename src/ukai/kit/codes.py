@@ -59,5 +59,10 @@ CODES: dict[str, str] = {
     "ambiguous_model": "A name of a model has two meanings.",
     "secret_in_file": "A file holds a key, or an address with one, where the name of an environment variable belongs.",
     "invalid_url": "An address of a server is incomplete, or its provider has no servers of one's own.",
+    # record.seal: saved runs
+    "record_schema": "The record was written by a newer Ukai, or its schema is not known here.",
+    "record_unreadable": "The file holds no record at all.",
+    "record_changed": "The record was changed after it was sealed.",
+    "record_broken": "Parts of the record contradict each other.",
 }
 """Code -> what it means. Grouped by the room that emits it first."""

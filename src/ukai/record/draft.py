@@ -178,20 +178,26 @@ def clean(value: T) -> T:
     return cast("T", _read(secret.masked_value(_whole(plain)), type(value)))
 
 
-def hidden(value: Any, words: str) -> Any:
-    """A JSON value with `words` masked in every text, letter case aside, length for length."""
-    if isinstance(value, str):
-        return re.sub(re.escape(words), secret.MASK * len(words), value, flags=re.I)
-    if isinstance(value, list):
-        return [hidden(part, words) for part in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        return {hidden(key, words): hidden(part, words) for key, part in cast("dict[str, Any]", value).items()}
-    return value
+def hidden(value: Any, person: str) -> Any:
+    """A JSON value with an address masked in every text, letter case aside, length for length."""
+    address = re.compile(rf"(?<![\w.+-]){re.escape(person)}(?![\w-])", re.I)
+
+    def mask(part: Any) -> Any:
+        if isinstance(part, str):
+            return address.sub(lambda m: secret.MASK * len(m.group()), part)
+        if isinstance(part, list):
+            return [mask(inner) for inner in cast("list[Any]", part)]
+        if isinstance(part, dict):
+            return {mask(key): mask(inner) for key, inner in cast("dict[str, Any]", part).items()}
+        return part
+
+    masked: Any = mask(value)
+    return masked
 
 
-def without(run: Run, words: str) -> Run:
-    """`run` with `words` masked in every text; its hash is the old one."""
-    return _read(hidden(seal.as_json(run), words), Run)
+def without(run: Run, person: str) -> Run:
+    """`run` with an address masked in every text, sealed anew."""
+    return seal.sealed(_read(hidden(seal.as_json(run), person), Run))
 
 
 def _clean_args(args: str) -> str:
@@ -218,7 +224,7 @@ def _clean_text(text: str) -> str:
 
 def _part(entry: Entry) -> Any:
     kind = KINDS.get(entry.kind)
-    return _read(entry.data, kind) if kind else entry.data["id"]
+    return cast("Any", _read(entry.data, kind)) if kind else entry.data["id"]
 
 
 def _read(data: Any, kind: type[T]) -> T:

@@ -9,12 +9,16 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import psycopg
+
 from ukai.kit import canonical, document, shape
 from ukai.record import draft, seal
 from ukai.record.draft import Entry
 from ukai.record.run import Run, Start
 from ukai.store import Transaction
 
+SEALED = "UK001"
+"""The database's own word for it (migration 0001)."""
 PAGE = 50
 MAX_PAGE = 500
 
@@ -85,12 +89,17 @@ async def begin(tx: Transaction, start: Start) -> None:
 
 
 async def append(tx: Transaction, run_id: str, entries: Sequence[Entry]) -> None:
-    """Save entries as they happen, in their order. The database refuses them when the run is sealed."""
-    for entry in entries:
-        await tx.execute(
-            "insert into run_event (run_id, seq, at, kind, data) values (%s, %s, %s, %s, %s)",
-            (UUID(run_id), entry.seq, entry.at, entry.kind, canonical.dumps(entry.data)),
-        )
+    """Save entries as they happen, in their order. Raises RunSealed when the run is sealed: the database refuses."""
+    try:
+        for entry in entries:
+            await tx.execute(
+                "insert into run_event (run_id, seq, at, kind, data) values (%s, %s, %s, %s, %s)",
+                (UUID(run_id), entry.seq, entry.at, entry.kind, canonical.dumps(entry.data)),
+            )
+    except psycopg.Error as error:
+        if error.sqlstate == SEALED:
+            raise draft.RunSealed(run_id) from error
+        raise
     if entries:
         await beat(tx, run_id, entries[-1].at)
 
@@ -101,7 +110,7 @@ async def beat(tx: Transaction, run_id: str, at: datetime) -> None:
 
 
 async def finish(tx: Transaction, run: Run) -> bool:
-    """Save the sealed run in place of its entries. False when it was sealed before: by its own turn, or as abandoned."""
+    """Save the sealed run in place of its entries. False when it was sealed before, by its turn or as abandoned."""
     done = await tx.execute(
         "update run set status = %s, ended_at = %s, sha256 = %s, record = %s, sealed_at = %s "
         "where run_id = %s and sealed_at is null",
@@ -111,7 +120,7 @@ async def finish(tx: Transaction, run: Run) -> bool:
 
 
 async def read(tx: Transaction, run_id: str, sight: Sight) -> str | None:
-    """The sealed record as canonical JSON; None when there is none, it still runs, or `sight` may not see it."""
+    """The sealed record as canonical JSON; None when there is none, it still runs or `sight` may not see it."""
     known = _uuid(run_id)
     if known is None:
         return None
@@ -160,7 +169,7 @@ async def close_abandoned(tx: Transaction, *, now: datetime, silent_for: timedel
     Gives their ids. Two processes may do this at once: each run is closed by one of them.
     """
     found = await tx.fetch(
-        "select run_id, start::text, beat_at from run where sealed_at is null and erased_at is null and beat_at < %s "
+        "select run_id, start::text, beat_at from run where sealed_at is null and beat_at < %s "
         "order by run_id for update skip locked",
         (now - silent_for,),
     )
@@ -201,28 +210,31 @@ async def erase(tx: Transaction, person: str, *, at: datetime) -> Erased:
         "where position(lower(%s) in lower(coalesce(record, start)::text)) > 0 for update",
         (person,),
     )
-    for run_id, start, record in naming:
-        await _mask(tx, run_id, start, record, person, at)
-    return Erased(removed=removed, masked=len(naming))
+    await _mask_entries(tx, person)
+    masked = [await _mask(tx, run_id, start, record, person, at) for run_id, start, record in naming]
+    return Erased(removed=removed, masked=sum(masked))
 
 
-async def _mask(tx: Transaction, run_id: UUID, start: str, record: str | None, person: str, at: datetime) -> None:
+async def _mask(tx: Transaction, run_id: UUID, start: str, record: str | None, person: str, at: datetime) -> bool:
+    hidden_start = canonical.dumps(draft.hidden(json.loads(start), person))
     run, _ = seal.load(record) if record else (None, [])
-    hidden = seal.sealed(draft.without(run, person)) if run else None
-    await tx.execute(
-        "select run_mask(%s, %s, %s, %s, %s)",
-        (
-            run_id,
-            canonical.dumps(draft.hidden(json.loads(start), person)),
-            seal.dumps(hidden) if hidden else None,
-            hidden.sha256 if hidden else None,
-            at,
-        ),
+    hidden_run = draft.without(run, person) if run else None
+    if hidden_start == start and (run is None or hidden_run == run):
+        return False  # a longer address that only holds this one
+    sha256 = hidden_run.sha256 if hidden_run else None
+    whole = seal.dumps(hidden_run) if hidden_run else None
+    await tx.execute("select run_mask(%s, %s, %s, %s, %s)", (run_id, hidden_start, whole, sha256, at))
+    return True
+
+
+async def _mask_entries(tx: Transaction, person: str) -> None:
+    rows = await tx.fetch(
+        "select run_id, seq, data::text from run_event where position(lower(%s) in lower(data::text)) > 0", (person,)
     )
-    for entry in await entries(tx, str(run_id)):
+    for run_id, seq, data in rows:
         await tx.execute(
             "update run_event set data = %s where run_id = %s and seq = %s",
-            (canonical.dumps(draft.hidden(entry.data, person)), run_id, entry.seq),
+            (canonical.dumps(draft.hidden(json.loads(data), person)), run_id, seq),
         )
 
 

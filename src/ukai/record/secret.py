@@ -13,7 +13,7 @@ MASK = "*"
 
 _FORMS = re.compile(
     r"""
-    \b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,200}
+    \b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]{1,40}[-_]){0,6}[A-Za-z0-9_-]{16,200}
   | \b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,255} | \bgithub_pat_[A-Za-z0-9_]{20,255}
   | \bglpat-[A-Za-z0-9_-]{16,64} | \b(?:gsk|hf|xai)[-_][A-Za-z0-9]{16,200}
   | \bxox[abeoprs]-[A-Za-z0-9-]{10,250} | \bxapp-[A-Za-z0-9-]{10,250}

@@ -61,7 +61,7 @@ declare
     ended timestamptz;
 begin
     -- Locked, so that no entry slips in beside a seal under way.
-    select coalesce(sealed_at, erased_at) into ended from run where run_id = new.run_id for share;
+    select sealed_at into ended from run where run_id = new.run_id for share;
     if ended is not null then
         raise exception 'run % is sealed', new.run_id using errcode = 'UK001';
     end if;
