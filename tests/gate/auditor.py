@@ -40,7 +40,8 @@ CHECKS = {
             select e.id, 'out' as name, e.src::text as value from edge e join edge_type t on t.edge = e.type
             where e.alive and t.max_out = 1
             union all
-            select e.id, 'in', e.dst::text from edge e join edge_type t on t.edge = e.type where e.alive and t.max_in = 1
+            select e.id, 'in', e.dst::text from edge e join edge_type t on t.edge = e.type
+            where e.alive and t.max_in = 1
         ) x full join (select * from claim where name in ('in', 'out')) c
             on c.holder = x.id and c.name = x.name and c.value = x.value
         where c.holder is null or x.id is null""",
@@ -62,7 +63,8 @@ CHECKS = {
             select distinct on (c.id, f.name) c.id, c.kind, f.name, c.after->f.name as value
             from change c cross join lateral unnest(c.fields) f(name) order by c.id, f.name, c.seq desc
         ), told as (
-            select id, kind, jsonb_object_agg(name, value) filter (where value is not null and name not like '@%') as props
+            select id, kind,
+                   jsonb_object_agg(name, value) filter (where value is not null and name not like '@%') as props
             from last group by id, kind
         ), stands as (
             select id, alive,

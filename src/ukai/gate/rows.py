@@ -48,7 +48,7 @@ async def commit(db: store.Database, body: Mapping[str, Any]) -> Answer:
     """The whole protocol in one statement: `{"commit", "nodes"}`, `{"problems"}` or `{"retry": why}`."""
     async with db.statements() as tx:
         try:
-            return await tx.value("select gate_commit(%s::jsonb)", (_text(body),))
+            return await tx.value("select gate_commit(%s::jsonb)", (text_of(body),))
         except AGAIN as error:
             return _again(error)
 
@@ -70,12 +70,12 @@ async def commit_judged(db: store.Database, body: Mapping[str, Any], judge: Judg
 
 
 async def _judged(tx: store.Transaction, body: Mapping[str, Any], judge: Judge) -> Answer:
-    begun: Answer = await tx.value("select gate_begin(%s::jsonb)", (_text(body),))
+    begun: Answer = await tx.value("select gate_begin(%s::jsonb)", (text_of(body),))
     if "opened" not in begun:
         return begun
     problems = await judge(tx, begun)
     plan = {**body, "stop": True, "thorough": True} if problems else body
-    answer: Answer = await tx.value("select gate_finish(%s::jsonb, %s)", (_text(plan), Jsonb(begun["opened"])))
+    answer: Answer = await tx.value("select gate_finish(%s::jsonb, %s)", (text_of(plan), Jsonb(begun["opened"])))
     if problems and "retry" not in answer:
         return {"problems": [*problems, *answer["problems"]]}
     return answer
@@ -86,7 +86,8 @@ def _again(error: psycopg.Error) -> Answer:
     return {"retry": "in_progress" if waited_for_key else "busy"}
 
 
-def _text(body: Mapping[str, Any]) -> str:
+def text_of(body: Mapping[str, Any]) -> str:
+    """The program as it travels."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
