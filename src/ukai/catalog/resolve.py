@@ -13,7 +13,7 @@ from ukai.catalog.naming import Naming
 from ukai.catalog.shelf import Piece, Shelf
 from ukai.catalog.toolbox import toolbox
 from ukai.catalog.value import Catalog, Loaded, Tool, ordered
-from ukai.kit import glob
+from ukai.kit import document, glob
 from ukai.kit.document import Document
 from ukai.kit.finding import Finding
 from ukai.runtime.agent import Family
@@ -49,6 +49,9 @@ def load(
     agents = {name: resolver.agent(name) for name in sorted(shelf.agents)}
     findings += resolver.findings
     findings += _reports(shelf, agents)
+    for name in shelf.settings.owners.agents if shelf.settings_doc else ():
+        where = shelf.settings_doc.where_key(document.pointer("owners", "agents", name)) if shelf.settings_doc else ""
+        naming.known("agent", name, shelf.known("agent"), where=where)
     findings += naming.gathered()
     for path, doc in shelf.documents.items():
         reader = (readers or {}).get(path.split("/")[-2] if "/" in path else "")

@@ -1,0 +1,122 @@
+"""The command line: quick to answer, light to lint, one JSON document, four exit codes (design §4)."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ukai.app import init
+from ukai.surfaces.cli import VERBS
+
+
+def ukai(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ukai", *arguments], capture_output=True, text=True, check=False, cwd=cwd
+    )
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli") / "company"
+    init.init(folder)
+    return folder
+
+
+def test_help_takes_less_than_three_tenths_of_a_second_of_cpu():
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+
+    done = ukai("--help")
+
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0
+    assert all(verb in done.stdout for verb in VERBS)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.3
+
+
+HEAVY = ("fastapi", "mcp", "psycopg", "onnxruntime", "pydantic_ai", "numpy", "tokenizers", "uvicorn", "dbos", "alembic")
+
+
+def test_lint_imports_nothing_that_it_does_not_need(root: Path):
+    code = (
+        "import sys\nfrom ukai.surfaces import cli\n"
+        f"sys.argv = ['ukai', 'lint', {str(root)!r}]\n"
+        "try:\n    cli.main()\nexcept SystemExit as stop:\n    assert stop.code == 0, stop.code\n"
+        f"print('loaded:', [m for m in {HEAVY!r} if m in sys.modules])\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.stdout.splitlines()[-1] == "loaded: []", done.stdout + done.stderr
+
+
+def test_every_verb_of_the_table_can_be_asked_for_help():
+    for verb in VERBS:
+        done = ukai(verb, "--help")
+        assert done.returncode == 0, (verb, done.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("lint", "--json"),
+        ("info", "--json"),
+        ("info", "helper", "--json"),
+        ("info", "helper", "--explain", "--json"),
+        ("export", "helper", "--json"),
+        ("codeowners", "--json"),
+    ],
+)
+def test_json_is_one_document_and_nothing_else(root: Path, arguments: tuple[str, ...]):
+    done = ukai(*arguments, "--workspace", str(root))
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    json.loads(done.stdout)
+
+
+def test_exit_codes_say_who_has_to_act(root: Path, tmp_path: Path):
+    (tmp_path / "SKILL.md").write_text("---\nname: [\n---\n")
+
+    assert ukai("lint", str(root)).returncode == 0
+    assert ukai("lint", str(tmp_path)).returncode == 1
+    assert ukai("info", "helpr", "--workspace", str(root)).returncode == 1
+    assert ukai("lint", str(tmp_path / "nowhere")).returncode == 2
+    assert ukai("lint", "--nonsense").returncode == 2
+    assert ukai("new", "thing", "x", "--workspace", str(root)).returncode == 2
+    assert ukai("codeowners", "--check", "--workspace", str(root)).returncode == 1
+
+
+def test_lint_inside_a_workspace_tells_what_lies_under_the_path(root: Path, tmp_path: Path):
+    folder = tmp_path / "company"
+    init.init(folder)
+    (folder / "agents/helper/SKILL.md").write_text("---\nname: helper\nmodel: nothing\n---\nx\n")
+    (folder / "access/groups.yaml").write_text("groups: [\n")
+
+    whole = json.loads(ukai("lint", "--json", cwd=folder).stdout)
+    part = json.loads(ukai("lint", "agents/helper", "--json", cwd=folder).stdout)
+    file = json.loads(ukai("lint", "access/groups.yaml", "--json", cwd=folder).stdout)
+
+    assert {f["where"].split("/")[0] for f in whole["findings"]} == {"agents", "access"}
+    assert {f["where"].split("/")[0] for f in part["findings"]} == {"agents"}
+    assert {f["where"].rsplit(":", 2)[0] for f in file["findings"]} == {"access/groups.yaml"}
+
+
+def test_output_that_nobody_reads_ends_quietly(root: Path):
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "ukai", "info", "--workspace", str(root)],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+
+    assert b"Traceback" not in done.stderr
