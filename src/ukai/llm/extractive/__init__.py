@@ -4,7 +4,8 @@ It is deterministic, says in every answer that it is no language model, and says
 not answer. Page: docs/design/extractive.md.
 """
 
+from ukai.llm.extractive.answer import outcome_of
 from ukai.llm.extractive.citation import Quote, quotes
 from ukai.llm.extractive.model import Extractive, TextOnly
 
-__all__ = ["Extractive", "Quote", "TextOnly", "quotes"]
+__all__ = ["Extractive", "Quote", "TextOnly", "outcome_of", "quotes"]
