@@ -8,10 +8,13 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from ukai.app import init
+from ukai.surfaces import cli
 from ukai.surfaces.cli import VERBS
 
 
@@ -55,10 +58,13 @@ def test_lint_imports_nothing_that_it_does_not_need(root: Path):
     assert done.stdout.splitlines()[-1] == "loaded: []", done.stdout + done.stderr
 
 
-def test_every_verb_of_the_table_can_be_asked_for_help():
+def test_every_verb_of_the_table_is_there():
+    group: Any = typer.main.get_command(cli.app)
+
     for verb in VERBS:
-        done = ukai(verb, "--help")
-        assert done.returncode == 0, (verb, done.stderr)
+        command = group.get_command(None, verb)
+        assert command is not None, verb
+        assert command.short_help, verb
 
 
 @pytest.mark.parametrize(
