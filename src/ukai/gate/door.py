@@ -499,11 +499,13 @@ _OPS: Mapping[str, tuple[_Read, tuple[str, ...], tuple[str, ...]]] = {
     "create_node": (_create_node, ("node_type",), ("ref", "set", "to_state")),
     "update_node": (_update_node, ("target",), ("node_type", "set", "to_state", *_TESTS)),
     "upsert_node": (_upsert_node, ("node_type", "match"), ("ref", "set", "to_state", *_TESTS)),
-    "delete_node": (_delete_node, ("target",), ("node_type", *_TESTS)),
     "create_edge": (_create_edge, ("edge_type", "from", "to"), ("set",)),
     "update_edge": (_update_edge, ("edge_type", "from", "to"), ("set", *_TESTS)),
-    "delete_edge": (_delete_edge, ("edge_type", "from", "to"), _TESTS),
     "create_nodes_batch": (_create_nodes, ("node_type", "items"), ()),
     "create_edges_batch": (_create_edges, ("edge_type", "items"), ()),
+    "delete_edge": (_delete_edge, ("edge_type", "from", "to"), _TESTS),
+    "delete_node": (_delete_node, ("target",), ("node_type", *_TESTS)),
 }
 """Kind -> its reader, the members it must have, the members it may have."""
+KINDS = tuple(_OPS)
+"""What an operation may be."""

@@ -276,7 +276,7 @@ def _any_of(members: Object) -> dict[str, Any] | None:
     # Two kinds written as text might both fit, which oneOf refuses.
     texts = [k for k in kinds if k in ("string", "date", "datetime")]
     fits = len(kinds) == len(options) > 1 and len(set(kinds)) == len(kinds) and len(texts) < 2
-    return {"any_of": tuple(kinds)} if fits else None
+    return {"kind": "json", "any_of": tuple(kinds)} if fits else None
 
 
 def _string(members: Object) -> dict[str, Any] | None:

@@ -39,7 +39,7 @@ class Field:
     key: str
     kind: Kind = "string"
     any_of: tuple[Kind, ...] = ()
-    """Several kinds instead of one, tried in this order; `kind` is then meaningless."""
+    """Several kinds instead of one, tried in this order; `kind` is then meaningless (`json`)."""
     many: bool = False
     """`list: true` in the file: a list of values of the kind."""
     required: bool = False
