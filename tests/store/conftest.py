@@ -14,8 +14,8 @@ from ukai.store import embedded
 
 
 @pytest.fixture
-def data_dir() -> Iterator[Path]:
-    """A place for an embedded server of the test's own; whatever runs there is ended afterwards."""
+def bare_dir() -> Iterator[Path]:
+    """A place for a data folder of the test's own; whatever runs there is ended afterwards."""
     root = Path(tempfile.mkdtemp(prefix="ukai-own-")).resolve()
     path = root / ".ukai" / "postgres"
     yield path
@@ -23,6 +23,23 @@ def data_dir() -> Iterator[Path]:
         os.kill(pid, signal.SIGKILL)
     embedded.stop(path)
     shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder as the first start leaves it, to be copied: initdb for each test would be half of their time."""
+    path = tmp_path_factory.mktemp("made") / "postgres"
+    embedded.ensure(path, rig.QUIET)
+    embedded.stop(path)
+    return path
+
+
+@pytest.fixture
+def data_dir(bare_dir: Path, _made: Path) -> Path:
+    """A data folder of the test's own whose server was stopped."""
+    bare_dir.parent.mkdir(mode=0o700)
+    shutil.copytree(_made, bare_dir, symlinks=True)
+    return bare_dir
 
 
 @pytest.fixture

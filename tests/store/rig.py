@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -68,3 +69,9 @@ def pid_of(data_dir: Path) -> int:
     noted = Place(data_dir).noted()
     assert noted is not None
     return noted.pid
+
+
+def kill_server(data_dir: Path) -> None:
+    """kill -9, and wait until the server's children have noticed: until then they go on answering."""
+    os.kill(pid_of(data_dir), signal.SIGKILL)
+    eventually(lambda: not process.left_behind(data_dir))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 from pathlib import Path
 
 import psycopg
@@ -143,7 +141,7 @@ async def test_an_embedded_server_that_was_killed_comes_back_under_an_open_pool(
     caplog.set_level(logging.CRITICAL, "psycopg.pool")
     async with store.connect(reach) as db:
         assert await ask() == 1
-        os.kill(rig.pid_of(data_dir), signal.SIGKILL)
+        rig.kill_server(data_dir)
 
         with pytest.raises(DatabaseAway):
             await ask()
@@ -163,7 +161,7 @@ async def test_a_restart_costs_one_failure_and_not_one_for_each_connection(
     caplog.set_level(logging.CRITICAL, "psycopg.pool")
     async with store.connect(url, min_size=3, max_size=3) as db:
         await asyncio.gather(ask(db), ask(db), ask(db))
-        os.kill(rig.pid_of(data_dir), signal.SIGKILL)
+        rig.kill_server(data_dir)
         await asyncio.to_thread(embedded.ensure, data_dir, rig.QUIET)
 
         with pytest.raises(DatabaseAway):

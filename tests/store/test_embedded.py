@@ -10,9 +10,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.store import rig
@@ -34,13 +36,13 @@ def test_the_second_caller_joins_the_server_of_the_first(data_dir: Path):
     assert rig.execute(second, "select current_database()") == [("ukai",)]
 
 
-def test_rows_survive_a_stop_and_a_start(data_dir: Path):
-    url = embedded.ensure(data_dir, rig.QUIET)
+def test_rows_survive_a_stop_and_a_start(bare_dir: Path):
+    url = embedded.ensure(bare_dir, rig.QUIET)
     rig.execute(url, "create table t (x int); insert into t values (7)")
 
-    stopped = embedded.stop(data_dir)
-    running = embedded.running(data_dir)
-    again = embedded.ensure(data_dir, rig.QUIET)
+    stopped = embedded.stop(bare_dir)
+    running = embedded.running(bare_dir)
+    again = embedded.ensure(bare_dir, rig.QUIET)
 
     assert (stopped, running, again) == (True, None, url)
     assert rig.execute(again, "select x from t") == [(7,)]
@@ -50,19 +52,19 @@ def test_stopping_what_does_not_run_says_so(data_dir: Path):
     assert embedded.stop(data_dir) is False
 
 
-def test_four_processes_at_once_share_one_server(data_dir: Path):
-    callers = [rig.ensured_elsewhere(data_dir) for _ in range(4)]
+def test_four_processes_at_once_share_one_server(bare_dir: Path):
+    callers = [rig.ensured_elsewhere(bare_dir) for _ in range(4)]
     said = [caller.communicate(timeout=120) for caller in callers]
 
-    assert {out.strip() for out, _ in said} == {embedded.running(data_dir).url}  # type: ignore[union-attr]
-    log = folder.Place(data_dir).log_file.read_text()
+    assert {out.strip() for out, _ in said} == {embedded.running(bare_dir).url}  # type: ignore[union-attr]
+    log = folder.Place(bare_dir).log_file.read_text()
     assert log.count("starting PostgreSQL") == 1
 
 
 def test_rows_survive_a_kill_of_the_server(data_dir: Path):
     url = embedded.ensure(data_dir, replace(rig.QUIET, settings={}))
     rig.execute(url, "create table t (x int); insert into t values (7)")
-    os.kill(rig.pid_of(data_dir), signal.SIGKILL)
+    rig.kill_server(data_dir)
 
     again = embedded.ensure(data_dir, rig.QUIET)
 
@@ -133,14 +135,14 @@ def test_the_server_of_another_folder_is_not_ours(data_dir: Path, postgres_url: 
 
 
 def test_where_a_process_cannot_be_looked_into_the_server_still_says_whose_it_is(
-    data_dir: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    bare_dir: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
     other = Path(str(rig.execute(postgres_url, "show data_directory")[0][0]))
-    data_dir.mkdir(parents=True)
-    (data_dir / "postmaster.pid").write_text((other / "postmaster.pid").read_text())
+    bare_dir.mkdir(parents=True)
+    (bare_dir / "postmaster.pid").write_text((other / "postmaster.pid").read_text())
     monkeypatch.setattr(process, "serves", lambda *_: True)
 
-    assert embedded.running(data_dir) is None
+    assert embedded.running(bare_dir) is None
     assert embedded.running(other) is not None
 
 
@@ -155,48 +157,48 @@ def test_a_pid_file_that_is_being_written_names_no_socket(tmp_path: Path):
     assert server.running(place) is None
 
 
-def test_what_a_killed_initdb_left_is_removed(data_dir: Path):
-    half = data_dir.with_name("postgres.new-abc")
+def test_what_a_killed_initdb_left_is_removed(bare_dir: Path):
+    half = bare_dir.with_name("postgres.new-abc")
     half.mkdir(parents=True)
     (half / "PG_VERSION").write_text("18\n")
 
-    url = embedded.ensure(data_dir, rig.QUIET)
+    url = embedded.ensure(bare_dir, rig.QUIET)
 
     assert not half.exists()
     assert rig.execute(url, "select 1") == [(1,)]
 
 
-def test_a_folder_of_another_major_is_refused_with_the_way_out(data_dir: Path):
-    data_dir.mkdir(parents=True)
-    (data_dir / "PG_VERSION").write_text("14\n")
+def test_a_folder_of_another_major_is_refused_with_the_way_out(bare_dir: Path):
+    bare_dir.mkdir(parents=True)
+    (bare_dir / "PG_VERSION").write_text("14\n")
 
     with pytest.raises(EmbeddedUnfit, match="made by PostgreSQL 14") as refused:
-        embedded.ensure(data_dir, rig.QUIET)
+        embedded.ensure(bare_dir, rig.QUIET)
 
     assert "ukai db dump" in refused.value.hint
-    assert (data_dir / "PG_VERSION").read_text() == "14\n"
+    assert (bare_dir / "PG_VERSION").read_text() == "14\n"
 
 
-def test_a_folder_of_something_else_is_refused_and_kept(data_dir: Path):
-    data_dir.mkdir(parents=True)
-    (data_dir / "thesis.txt").write_text("mine")
+def test_a_folder_of_something_else_is_refused_and_kept(bare_dir: Path):
+    bare_dir.mkdir(parents=True)
+    (bare_dir / "thesis.txt").write_text("mine")
 
     with pytest.raises(EmbeddedUnfit, match="no data folder of PostgreSQL"):
-        embedded.ensure(data_dir, rig.QUIET)
+        embedded.ensure(bare_dir, rig.QUIET)
 
-    assert (data_dir / "thesis.txt").read_text() == "mine"
+    assert (bare_dir / "thesis.txt").read_text() == "mine"
 
 
-def test_no_program_of_postgresql_is_an_error_that_names_both_ways_out(data_dir: Path):
+def test_no_program_of_postgresql_is_an_error_that_names_both_ways_out(bare_dir: Path):
     with pytest.raises(EmbeddedUnfit) as refused:
-        embedded.ensure(data_dir, replace(rig.QUIET, found=list))
+        embedded.ensure(bare_dir, replace(rig.QUIET, found=list))
 
     assert "ukai[embedded]" in refused.value.hint
     assert "UKAI_DATABASE_URL" in refused.value.hint
 
 
-def test_a_workspace_deep_down_still_has_a_socket(data_dir: Path):
-    deep = data_dir.parent / ("deep" * 25) / ("down" * 25) / "postgres"
+def test_a_workspace_deep_down_still_has_a_socket(bare_dir: Path):
+    deep = bare_dir.parent / ("deep" * 25) / ("down" * 25) / "postgres"
     try:
         url = embedded.ensure(deep, rig.QUIET)
 
@@ -206,20 +208,20 @@ def test_a_workspace_deep_down_still_has_a_socket(data_dir: Path):
         embedded.stop(deep)
 
 
-def test_a_path_full_of_shell_letters_is_only_a_path(data_dir: Path):
-    odd = data_dir.parent / "a b'c\"d $(touch hurt) `x`;" / "postgres"
+def test_a_path_full_of_shell_letters_is_only_a_path(bare_dir: Path):
+    odd = bare_dir.parent / "a b'c\"d $(touch hurt) `x`;" / "postgres"
     try:
         assert rig.execute(embedded.ensure(odd, rig.QUIET), "select 1") == [(1,)]
     finally:
         embedded.stop(odd)
 
 
-def test_data_and_socket_are_for_their_owner_and_no_port_is_open(data_dir: Path):
-    embedded.ensure(data_dir, rig.QUIET)
+def test_data_and_socket_are_for_their_owner_and_no_port_is_open(bare_dir: Path):
+    embedded.ensure(bare_dir, rig.QUIET)
 
-    alive = embedded.running(data_dir)
+    alive = embedded.running(bare_dir)
     assert alive is not None
-    private = [stat.S_IMODE(p.stat().st_mode) for p in (data_dir.parent, data_dir, alive.socket_dir)]
+    private = [stat.S_IMODE(p.stat().st_mode) for p in (bare_dir.parent, bare_dir, alive.socket_dir)]
     assert private == [0o700] * 3
     assert stat.S_IMODE((alive.socket_dir / ".s.PGSQL.5432").stat().st_mode) == 0o700
     assert rig.execute(alive.url, "show listen_addresses") == [("",)]
@@ -254,8 +256,8 @@ def test_the_server_inherits_nobodys_keys_and_no_pg_variable(data_dir: Path, mon
     assert rig.execute(url, "show port") == [("5432",)]
 
 
-def test_text_sorts_by_code_point_on_every_machine(data_dir: Path):
-    url = embedded.ensure(data_dir, rig.QUIET)
+def test_text_sorts_by_code_point_on_every_machine(bare_dir: Path):
+    url = embedded.ensure(bare_dir, rig.QUIET)
 
     order = rig.execute(url, "select x from unnest(array['b', 'a', 'B', 'ä', 'Z']) x order by x")
 
@@ -271,16 +273,16 @@ def test_a_server_that_does_not_start_shows_the_end_of_its_log(data_dir: Path):
     assert "UKAI_DATABASE_URL" in str(broken.value)
 
 
-def test_an_initdb_that_fails_shows_its_words_and_leaves_no_folder(data_dir: Path, tmp_path: Path):
+def test_an_initdb_that_fails_shows_its_words_and_leaves_no_folder(bare_dir: Path, tmp_path: Path):
     for name, text in (("postgres", "exit 0"), ("initdb", "echo 'could not write: No space left on device'; exit 1")):
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     full = binaries.Binaries(provider="fake", bin=tmp_path, major=18, version="18.6", vector="0.8.6")
 
     with pytest.raises(EmbeddedBroken, match="No space left on device"):
-        embedded.ensure(data_dir, replace(rig.QUIET, found=lambda: [full]))
+        embedded.ensure(bare_dir, replace(rig.QUIET, found=lambda: [full]))
 
-    assert sorted(p.name for p in data_dir.parent.iterdir()) == ["postgres.lock", "postgres.used"]
+    assert sorted(p.name for p in bare_dir.parent.iterdir()) == ["postgres.lock", "postgres.used"]
 
 
 def test_a_place_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path):
@@ -292,22 +294,22 @@ def test_a_place_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path)
     assert "UKAI_DATABASE_URL" in refused.value.hint
 
 
-def test_a_lock_that_is_held_too_long_is_temporary(data_dir: Path):
-    place = folder.Place(data_dir)
+def test_a_lock_that_is_held_too_long_is_temporary(bare_dir: Path):
+    place = folder.Place(bare_dir)
     place.prepare()
 
     with place.locked(timeout_s=1), pytest.raises(DatabaseBusy, match="another process"):
-        embedded.ensure(data_dir, replace(rig.QUIET, start_s=0.1))
+        embedded.ensure(bare_dir, replace(rig.QUIET, start_s=0.1))
 
 
 @as_root
-def test_blocked_user_namespaces_end_in_an_error_that_names_the_way_out(data_dir: Path):
+def test_blocked_user_namespaces_end_in_an_error_that_names_the_way_out(bare_dir: Path):
     with pytest.raises(EmbeddedUnfit, match="user namespaces are blocked") as refused:
-        embedded.ensure(data_dir, replace(rig.QUIET, unshare=BLOCKED))
+        embedded.ensure(bare_dir, replace(rig.QUIET, unshare=BLOCKED))
 
     assert "UKAI_DATABASE_URL" in refused.value.hint
-    assert stat.S_IMODE(data_dir.parent.stat().st_mode) == 0o700
-    assert list(data_dir.parent.glob("*.new-*")) == []
+    assert stat.S_IMODE(bare_dir.parent.stat().st_mode) == 0o700
+    assert list(bare_dir.parent.glob("*.new-*")) == []
 
 
 @pytest.fixture
@@ -336,20 +338,29 @@ def test_blocked_user_namespaces_are_no_hindrance_where_another_user_can_work(op
 
 
 @as_root
-def test_as_root_the_files_stay_roots(data_dir: Path):
-    embedded.ensure(data_dir, rig.QUIET)
+def test_as_root_the_files_stay_roots(bare_dir: Path):
+    embedded.ensure(bare_dir, rig.QUIET)
 
-    assert (data_dir / "PG_VERSION").stat().st_uid == 0
+    assert (bare_dir / "PG_VERSION").stat().st_uid == 0
 
 
 def test_a_full_server_is_not_taken_for_a_dead_one(data_dir: Path):
-    few = replace(rig.QUIET, settings={**rig.FAST, "max_connections": "2", "superuser_reserved_connections": "0"})
+    few = replace(rig.QUIET, settings={**rig.FAST, "max_connections": "4", "superuser_reserved_connections": "0"})
     url = embedded.ensure(data_dir, few)
     alive = embedded.running(data_dir)
     assert alive is not None
 
-    with server.opened(alive.socket_dir), server.opened(alive.socket_dir):
+    with ExitStack() as clients:
+        while client := _one_more(alive):
+            clients.enter_context(client)
         again = embedded.ensure(data_dir, few)
 
     assert again == url
     assert rig.pid_of(data_dir) == alive.pid
+
+
+def _one_more(alive: server.Server) -> psycopg.Connection[tuple[object, ...]] | None:
+    try:
+        return server.opened(alive.socket_dir)
+    except psycopg.OperationalError:
+        return None  # full

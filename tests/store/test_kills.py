@@ -26,30 +26,30 @@ LATEST_S = 1.5
 """A kill of the starter comes at some moment of the time that a start takes."""
 
 
-def test_random_kills_lose_no_committed_row(data_dir: Path):
+def test_random_kills_lose_no_committed_row(bare_dir: Path):
     chance = random.Random(SEED)
-    (data_dir.parent.parent / "ukai.yaml").write_text("database: embedded\n")
+    (bare_dir.parent.parent / "ukai.yaml").write_text("database: embedded\n")
     for number in range(KILLS):
         victim = chance.choice(["starter", "starter and server", "server", "watcher", "all"])
-        _strike(victim, data_dir, chance)
+        _strike(victim, bare_dir, chance)
 
-        url = embedded.ensure(data_dir, DURABLE)
+        url = embedded.ensure(bare_dir, DURABLE)
 
         rig.execute(url, "create table if not exists witness (number int primary key)")
         seen = [row[0] for row in rig.execute(url, "select number from witness order by number")]
         assert seen == list(range(number)), f"after {victim} died at kill {number}, seed {SEED}"
         rig.execute(url, f"insert into witness values ({number})")
 
-    assert list(data_dir.parent.glob("*.new-*")) == []
-    rig.eventually(lambda: len(rig.watchers(data_dir)) == 1)
+    assert list(bare_dir.parent.glob("*.new-*")) == []
+    rig.eventually(lambda: len(rig.watchers(bare_dir)) == 1)
 
 
-def test_a_first_start_that_was_killed_is_simply_repeated(data_dir: Path):
+def test_a_first_start_that_was_killed_is_simply_repeated(bare_dir: Path):
     chance = random.Random(SEED)
-    workspace = data_dir.parent.parent
+    workspace = bare_dir.parent.parent
     (workspace / "ukai.yaml").write_text("database: embedded\n")
     for _ in range(max(2, KILLS // 5)):
-        starter = _start(data_dir)
+        starter = _start(bare_dir)
         time.sleep(chance.uniform(0.1, LATEST_S))
         if chance.random() < 0.5:
             starter.kill()
@@ -57,25 +57,25 @@ def test_a_first_start_that_was_killed_is_simply_repeated(data_dir: Path):
             os.killpg(starter.pid, signal.SIGKILL)
         starter.communicate()
 
-        url = embedded.ensure(data_dir, DURABLE)
+        url = embedded.ensure(bare_dir, DURABLE)
 
         assert rig.execute(url, "select current_database()") == [("ukai",)]
-        assert list(data_dir.parent.glob("*.new-*")) == []
-        embedded.stop(data_dir)
-        shutil.rmtree(data_dir)  # and once more from nothing
+        assert list(bare_dir.parent.glob("*.new-*")) == []
+        embedded.stop(bare_dir)
+        shutil.rmtree(bare_dir)  # and once more from nothing
 
 
-def test_an_initdb_that_was_killed_in_the_middle_leaves_no_half(data_dir: Path):
-    (data_dir.parent.parent / "ukai.yaml").write_text("database: embedded\n")
-    starter = _start(data_dir)
-    rig.eventually(lambda: list(data_dir.parent.glob("postgres*/PG_VERSION")))
+def test_an_initdb_that_was_killed_in_the_middle_leaves_no_half(bare_dir: Path):
+    (bare_dir.parent.parent / "ukai.yaml").write_text("database: embedded\n")
+    starter = _start(bare_dir)
+    rig.eventually(lambda: list(bare_dir.parent.glob("postgres*/PG_VERSION")))
     os.killpg(starter.pid, signal.SIGKILL)  # the starter and its initdb, which has only begun
     starter.communicate()
 
-    url = embedded.ensure(data_dir, DURABLE)
+    url = embedded.ensure(bare_dir, DURABLE)
 
     assert rig.execute(url, "select current_database()") == [("ukai",)]
-    assert list(data_dir.parent.glob("*.new-*")) == []
+    assert list(bare_dir.parent.glob("*.new-*")) == []
 
 
 def _strike(victim: str, data_dir: Path, chance: random.Random) -> None:

@@ -17,7 +17,7 @@ from ukai.store import process, server
 from ukai.store.folder import Place, held
 
 _LONGEST_LOOK_S = 10.0
-_GRACE_S = 20.0
+_GRACE_S = 10.0
 """It is started before its server; how long it waits for one."""
 
 _USE = """

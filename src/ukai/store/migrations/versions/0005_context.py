@@ -30,6 +30,19 @@ def upgrade() -> None:
     op.execute("comment on column passage.part is 'what follows the handle: body, turn/31'")
     op.execute("comment on column passage.field is 'the field whose readers may read it'")
     op.execute("comment on column passage.content is 'sha256 of the text: the key of its embedding'")
+    # What nodes are called: how a question that names one finds it.
+    op.execute(
+        """
+        create table called (
+            node uuid primary key references node,
+            name text not null,
+            folded text not null,
+            first text not null
+        )
+        """
+    )
+    op.execute("create index called_folded on called (folded)")
+    op.execute("create index called_first on called (first)")
     # How far the passages have followed the graph: the position in the feed of changes that was read last.
     op.execute(
         """
