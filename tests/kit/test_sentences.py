@@ -122,7 +122,7 @@ def test_a_sentence_without_end_is_cut_and_nothing_of_it_is_lost():
     found = sentences.split(text)
 
     assert "".join(text[s.start : s.end] for s in found).replace(" ", "") == text.replace(" ", "")
-    assert max(s.end - s.start for s in found) <= sentences.WINDOW
+    assert max(s.end - s.start for s in found) <= 8_000  # what the splitter sees at once: it is quadratic in that
 
 
 PIECES = st.sampled_from(
