@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ukai import store
-from ukai.context import passages, rows
+from ukai.context import names, passages, rows
 from ukai.graph import schema
 from ukai.llm.cache import Cache, content_of
 
@@ -52,6 +52,7 @@ async def catch_up(db: store.Database, types: Mapping[str, schema.Type], progres
             ]
             if ids:
                 await rows.save_passages(tx, ids, new)
+                await rows.save_names(tx, ids, [row for node in living for row in names.rows_of(node)])
             settled = [(xid, seq) for _, xid, seq, is_settled in changes if is_settled]
             if settled:
                 await rows.move_index(tx, settled[-1])

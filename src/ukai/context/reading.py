@@ -10,16 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from ukai import store
 from ukai.access import Record
 from ukai.context import passages, rows
 from ukai.context import search as searching
-from ukai.context.search import Reader
+from ukai.context.reader import Reader
 from ukai.graph import schema
-from ukai.kit import handle
+from ukai.kit import figures, handle, words
 from ukai.llm.cache import Cache
 
+FIGURES = 4
+"""Records of figures that a search adds."""
 MOST = 50
 """Items of one result; more are asked for by the cursor."""
 NAMES = ("name", "title", "subject")
@@ -65,30 +68,78 @@ async def search(
     *,
     query: str,
     type: str | None = None,
-    near: str = "",
-    limit: int = 10,
+    limit: int = 12,
 ) -> list[Item]:
-    """The passages that answer `query` best."""
-    hits = await searching.search(
+    """What answers `query` best: the records it names, their figures it speaks of, then passages, best first."""
+    only = None if type is None else [type]
+    found = await searching.search(
         tx,
         query,
         reader=reader,
+        types=library.types,
         cache=library.cache,
         limit=max(1, min(limit, MOST)),
-        types=None if type is None else [type],
-        near=near,
+        only=only,
     )
-    nodes = await rows.nodes(tx, sorted({h.found.node for h in hits}))
-    shown = {n.id: s for n, s in zip(nodes, await _shown(tx, library, reader, nodes), strict=True)}
-    items: list[Item] = []
-    for hit in hits:
+    named = [n.node for n in found.named if only is None or n.node.type in only]
+    figures = await _figures(tx, library, reader, found, only)
+    texts = await rows.nodes(tx, sorted({h.found.node for h in found.hits}))
+    shown = await _shown(tx, library, reader, [*named, *figures, *texts])
+    items = [_brief(s, library) for n in (*named, *figures) if (s := shown.get(n.id)) is not None]
+    for hit in found.hits:
         seen = shown.get(hit.found.node)
         if seen is not None and hit.found.field in seen.record.fields:
             lead = f"{hit.found.lead}: " if hit.found.lead else ""
             items.append(
-                Item(handle=hit.handle, title=seen.title, text=lead + hit.found.text, at=hit.found.at or seen.at)
+                Item(
+                    handle=f"{seen.record.handle}/{hit.found.part}",
+                    title=seen.title,
+                    text=lead + hit.found.text,
+                    at=hit.found.at or seen.at,
+                )
             )
     return items
+
+
+async def _figures(
+    tx: store.Transaction,
+    library: Library,
+    reader: Reader,
+    found: searching.Result,
+    only: Sequence[str] | None,
+) -> list[rows.Node]:
+    """Of what the named records own, those without any text whose fields and dates the question speaks of."""
+    silent = [
+        t.type for t in library.types.values() if not t.text and t.passages is None and (only is None or t.type in only)
+    ]
+    if not found.owned or not silent:
+        return []
+    nodes = await rows.unsearched(tx, reader.clause, of=found.owned, types=silent, limit=searching.OWNED)
+    seen = await reader.seen(tx, nodes)
+    wanted = set(words.terms(found.asked))
+    months = _months(found.asked)
+    scored: list[tuple[int, rows.Node]] = []
+    for node in nodes:
+        record = seen.get(node.id)
+        if record is None or node.id in {n.node.id for n in found.named}:
+            continue
+        labels = {w for f in record.fields for w in words.terms(f.replace("_", " "))}
+        dated = sum(m in f"{node.key} " for m in months)
+        score = len(wanted & labels) + 2 * dated
+        if wanted & labels and (dated or not months):
+            scored.append((score, node))
+    best = sorted(scored, key=lambda pair: -pair[0])
+    return [node for _, node in best[:FIGURES]]
+
+
+def _months(text: str) -> list[str]:
+    """Months as they stand in keys, `2026-10`, or `-03` where the year is left open."""
+    found: list[str] = []
+    for figure in figures.extract(text):
+        when = figure.value
+        if isinstance(when, figures.Calendar) and when.month:
+            found.append(f"{when.year:04}-{when.month:02}" if when.year else f"-{when.month:02}")
+    return found
 
 
 async def read(tx: store.Transaction, library: Library, reader: Reader, *, name: handle.Handle) -> Item | None:
@@ -97,7 +148,7 @@ async def read(tx: store.Transaction, library: Library, reader: Reader, *, name:
     node = nodes.get(str(name.whole))
     if node is None:
         return None
-    found = (await _shown(tx, library, reader, [node]))[0]
+    found = (await _shown(tx, library, reader, [node])).get(node.id)
     if found is None:
         return None
     kind = library.types.get(node.type)
@@ -134,7 +185,9 @@ async def listed(
     wanted = max(1, min(limit, MOST))
     while len(items) < wanted:
         nodes = await rows.listed(tx, reader.clause, type=type, limit=MOST, after=after, where=asked)
-        for found in await _shown(tx, library, reader, nodes):
+        shown = await _shown(tx, library, reader, nodes)
+        for node in nodes:
+            found = shown.get(node.id)
             if found is not None and asked.keys() <= found.record.fields.keys():
                 items.append(_brief(found, library))
         if len(nodes) < MOST:
@@ -155,12 +208,13 @@ async def related(
     """What is connected with a record that the reader may see, by edge."""
     nodes = await rows.by_handle(tx, [name.whole])
     node = nodes.get(str(name.whole))
-    if node is None or (await _shown(tx, library, reader, [node]))[0] is None:
+    if node is None or not await reader.seen(tx, [node]):
         return []
     near = await rows.neighbours(tx, reader.clause, of=node.id, edges=edges, limit=max(1, min(limit, MOST)))
     shown = await _shown(tx, library, reader, [n for _, _, n in near])
     items: list[Item] = []
-    for (edge, way, _), found in zip(near, shown, strict=True):
+    for edge, way, other in near:
+        found = shown.get(other.id)
         if found is not None:
             brief = _brief(found, library)
             items.append(
@@ -183,19 +237,16 @@ class _Shown:
 
 async def _shown(
     tx: store.Transaction, library: Library, reader: Reader, nodes: Sequence[rows.Node]
-) -> list[_Shown | None]:
-    """Each node as the reader may see it, in the given order; the last check, on the bodies themselves."""
-    records = await rows.records(tx, nodes, reader.owning)
-    result: list[_Shown | None] = []
+) -> dict[UUID, _Shown]:
+    """What the reader may see of the nodes, with what they are called."""
+    seen = await reader.seen(tx, nodes)
+    result: dict[UUID, _Shown] = {}
     for node in nodes:
-        record = records[node.id]
-        seen = reader.rights.visible(record)
-        if seen is None:
-            result.append(None)
-            continue
-        above = [o for owner in record.owners if (o := reader.rights.visible(owner)) is not None]
-        names = [n for r in (seen, *above) if (n := _name(r, library.types.get(r.type)))]
-        result.append(_Shown(record=seen, title=" · ".join(dict.fromkeys(names)), at=_said_at(node, seen)))
+        record = seen.get(node.id)
+        if record is not None:
+            names = [n for r in (record, *record.owners) if (n := _name(r, library.types.get(r.type)))]
+            title = " · ".join(dict.fromkeys(names))
+            result[node.id] = _Shown(record=record, title=title, at=_said_at(node, record))
     return result
 
 

@@ -111,6 +111,50 @@ async def save_passages(tx: Transaction, of: Sequence[UUID], new: Sequence[tuple
             await copy.write_row((node, p.part, p.field, p.ordinal, p.lead, p.text, content, p.at))
 
 
+async def save_names(tx: Transaction, of: Sequence[UUID], new: Sequence[tuple[UUID, str, str, str]]) -> None:
+    """These nodes are called `(node, name, folded, first word)` and nothing else."""
+    await tx.execute("delete from called where node = any(%s)", (list(of),))
+    async with (
+        tx.connection.cursor() as cursor,
+        cursor.copy("copy called (node, name, folded, first) from stdin") as copy,
+    ):
+        for row in new:
+            await copy.write_row(row)
+
+
+async def called(
+    tx: Transaction, readable: Clause, *, folded: Sequence[str], first: Sequence[str], limit: int
+) -> list[tuple[str, Node]]:
+    """`(name, node)` of readable nodes whose whole name or whose first word is one of these, by name and key."""
+    text, params = readable
+    rows = await tx.fetch(
+        f"select c.name, {_NODE} from called c join node n on n.id = c.node "  # noqa: S608
+        f"where (c.folded = any(%s) or c.first = any(%s)) and n.alive and {text} "
+        'order by c.name collate "C", n.type, n.key collate "C" limit %s',
+        (list(folded), list(first), *params, limit),
+    )
+    return [(str(r[0]), _node(r[1:])) for r in rows]
+
+
+async def under(tx: Transaction, roots: Sequence[UUID], owning: Sequence[OwningEdge], limit: int) -> list[UUID]:
+    """`roots` and what they own, directly or through what they own, up to OWNERS_DEPTH away."""
+    seen = dict.fromkeys(roots)
+    level = list(roots)
+    owned_from = [e.edge for e in owning if e.owned_side == "from"]
+    owned_to = [e.edge for e in owning if e.owned_side == "to"]
+    for _ in range(OWNERS_DEPTH):
+        rows = await tx.fetch(
+            "select src from edge where alive and dst = any(%s) and type = any(%s) union "
+            "select dst from edge where alive and src = any(%s) and type = any(%s) order by 1 limit %s",
+            (level, owned_from, level, owned_to, limit),
+        )
+        level = [r[0] for r in rows if r[0] not in seen]
+        seen |= dict.fromkeys(level)
+        if not level or len(seen) >= limit:
+            break
+    return list(seen)[:limit]
+
+
 async def nodes(tx: Transaction, ids: Sequence[UUID]) -> list[Node]:
     """Those of `ids` that live, in the order of their ids."""
     rows = await tx.fetch(f"select {_NODE} from node n where n.id = any(%s) and n.alive order by n.id", (list(ids),))  # noqa: S608
@@ -183,6 +227,31 @@ async def all_passages(tx: Transaction, readable: Clause) -> list[Found]:
         params,
     )
     return [_found(r) for r in rows]
+
+
+async def passages_of(tx: Transaction, readable: Clause, of: Sequence[UUID]) -> list[Found]:
+    """The passages of these nodes, as far as they are readable, in the fixed order."""
+    text, params = readable
+    rows = await tx.fetch(
+        f"select {_PASSAGE} from passage p join node n on n.id = p.node "  # noqa: S608
+        f"where p.node = any(%s) and n.alive and {text} "
+        'order by n.type, n.key collate "C", p.ordinal',
+        (list(of), *params),
+    )
+    return [_found(r) for r in rows]
+
+
+async def unsearched(
+    tx: Transaction, readable: Clause, *, of: Sequence[UUID], types: Sequence[str], limit: int
+) -> list[Node]:
+    """Readable nodes of these types among `of`, in the order of their keys."""
+    text, params = readable
+    rows = await tx.fetch(
+        f"select {_NODE} from node n where n.id = any(%s) and n.type = any(%s) and n.alive and {text} "  # noqa: S608
+        'order by n.type, n.key collate "C" limit %s',
+        (list(of), list(types), *params, limit),
+    )
+    return [_node(r) for r in rows]
 
 
 async def matching_passages(tx: Transaction, readable: Clause, words: Iterable[str], limit: int) -> list[Found]:

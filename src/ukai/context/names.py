@@ -1,0 +1,99 @@
+"""What a question names: records by what they are called, by their handle, or as `ticket 10001`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from ukai import store
+from ukai.context import rows
+from ukai.context.reader import Reader
+from ukai.graph import schema
+from ukai.kit import handle, words
+
+FIELDS = ("name", "title")
+"""A record is called by the first of these that it has, if the text is short enough to be said."""
+MAX_WORDS = 6
+SHORTEST = 4
+"""Letters of a first word that may stand for the whole name; `Ann` and `The` are too many people and things."""
+MOST, MOST_CALLED = 24, 200
+_WORD = re.compile(r"[^\W_]+(?:[-.'’@][^\W_]+)*")
+_HANDLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*#[^\s,;?!\"]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """A record that a question names."""
+
+    node: rows.Node
+    said: str
+    """The words of the question that name it."""
+    whole: bool
+    """The whole name was said, and not only its first word."""
+
+
+def rows_of(node: rows.Node) -> Iterator[tuple[UUID, str, str, str]]:
+    """How `called` keeps what a node is called: `(node, name, folded, first word)`."""
+    for field in FIELDS:
+        value = node.fields.get(field)
+        if isinstance(value, str) and 0 < len(said := words.words(value)) <= MAX_WORDS:
+            yield node.id, " ".join(value.split()), " ".join(said), said[0]
+            return
+
+
+async def named(
+    tx: store.Transaction, question: str, *, reader: Reader, types: Mapping[str, schema.Type]
+) -> list[Named]:
+    """The records that `question` names and the reader may know by that name, each once.
+
+    A first word alone counts when it opens with a capital, is long enough, and stands for one record that owns others.
+    """
+    tokens = [m.group() for m in _WORD.finditer(question)]
+    folded = [words.words(t)[0] if words.words(t) else "" for t in tokens]
+    spans = [" ".join(folded[i : i + n]) for n in range(1, MAX_WORDS + 1) for i in range(len(folded) - n + 1)]
+    openings = {w: t for t, w in zip(tokens, folded, strict=True) if t[:1].isupper() and len(w) >= SHORTEST}
+    found = await rows.called(tx, reader.clause, folded=spans, first=list(openings), limit=MOST_CALLED)
+    by_handle = await _by_handle(tx, question, tokens, types)
+    known = await reader.seen(tx, [*(n for _, n in found), *(n for _, n in by_handle)])
+    result = [Named(node=n, said=said, whole=True) for said, n in by_handle if n.id in known]
+    sayable = [(name, n) for name, n in found if (r := known.get(n.id)) and not r.fields.keys().isdisjoint(FIELDS)]
+    whole = [(name, n) for name, n in sayable if " ".join(words.words(name)) in spans and name.casefold() != name]
+    result += [Named(node=n, said=name, whole=True) for name, n in whole]
+    taken = {w for name, _ in whole for w in words.words(name)}
+    owners = reader.owner_types
+    partial: dict[str, list[rows.Node]] = {}
+    for name, n in sayable:
+        opening = words.words(name)[0]
+        if opening in openings and opening not in taken and n.type in owners:
+            partial.setdefault(opening, []).append(n)
+    result += [Named(node=ns[0], said=openings[w], whole=False) for w, ns in partial.items() if len(ns) == 1]
+    return list({n.node.id: n for n in result}.values())[:MOST]
+
+
+def without(question: str, found: Sequence[Named]) -> str:
+    """`question` without the names in it: what is asked, whoever it is about. All of it when nothing else is left."""
+    bare = question
+    for name in found:
+        for word in name.said.split():
+            bare = re.sub(rf"(?<!\w){re.escape(word)}(?:['’]s)?(?!\w)", " ", bare)
+    bare = " ".join(bare.split())
+    return bare if words.terms(bare) else question
+
+
+async def _by_handle(
+    tx: store.Transaction, question: str, tokens: Sequence[str], types: Mapping[str, schema.Type]
+) -> list[tuple[str, rows.Node]]:
+    said: dict[str, handle.Handle] = {}
+    for match in _HANDLE.finditer(question):
+        if (parsed := handle.parse(match.group().rstrip("."))) is not None:
+            said[match.group()] = parsed.whole
+    by_word = {t.casefold(): t for t in types}
+    for word, key in itertools.pairwise(tokens):
+        kind = by_word.get(word.casefold())
+        if kind is not None and any(c.isdigit() for c in key):
+            said[f"{word} {key}"] = handle.Handle(type=kind, key=handle.encoded(key))
+    nodes = await rows.by_handle(tx, list(said.values())) if said else {}
+    return [(text, nodes[str(h)]) for text, h in said.items() if str(h) in nodes]
