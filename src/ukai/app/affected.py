@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ukai import catalog
-from ukai.app import workspace
-from ukai.app.provided import PROVIDED
+from ukai.app import loading, workspace
 from ukai.catalog import Catalog, git, kinds
 
 
@@ -67,7 +65,7 @@ def affected(path: Path, *, since: str, until: str | None = None) -> Report:
     repository = git.Repository.around(root)
     changes = repository.changes(since, until)
     before = _at(repository, since)
-    after = _at(repository, until) if until else catalog.load(root, provided=PROVIDED).catalog
+    after = _at(repository, until) if until else loading.load(root).catalog
     found = reached(changes, before, after)
     paths = {r.path for a in found for r in a.reasons}
     elsewhere = sorted({c.path for c in changes} - paths)
@@ -142,4 +140,4 @@ def _at(repository: git.Repository, revision: str) -> Catalog:
     with tempfile.TemporaryDirectory(prefix="ukai-") as folder:
         repository.write_tree(revision, Path(folder))
         # The folder may have held no workspace yet; then there is nothing in it that anybody could depend on.
-        return catalog.load(Path(folder), provided=PROVIDED).catalog
+        return loading.load(Path(folder)).catalog

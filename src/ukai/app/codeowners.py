@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ukai import catalog
-from ukai.app import workspace
-from ukai.app.provided import PROVIDED
+from ukai.app import loading, workspace
 from ukai.catalog import git, owners
 
 
@@ -25,7 +23,7 @@ class Codeowners:
 def codeowners(path: Path) -> Codeowners:
     """What the file of the repository around the workspace should hold."""
     root = workspace.locate(path)
-    loaded = catalog.load(root, provided=PROVIDED).catalog
+    loaded = loading.load(root).catalog
     folder = root / "agents"
     agents = sorted(p.name for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
     try:

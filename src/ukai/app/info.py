@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ukai import catalog
-from ukai.app import workspace
-from ukai.app.provided import PROVIDED
+from ukai.app import loading, workspace
 from ukai.kit import suggest
 from ukai.kit.errors import PermanentError
 from ukai.kit.finding import Finding
@@ -45,7 +44,7 @@ class Row:
 
 def agents(path: Path) -> list[dict[str, Any]]:
     """Every agent of the workspace around `path`, one line each."""
-    found = catalog.load(workspace.locate(path), provided=PROVIDED).catalog.agents
+    found = loading.load(workspace.locate(path)).catalog.agents
     return [
         {
             "agent": a.name,
@@ -68,7 +67,7 @@ def explain(path: Path, agent: str) -> list[Row]:
 
 def loaded(root: Path, agent: str) -> catalog.Loaded:
     """The catalog of `root`, in which `agent` is. Raises UnknownAgent, AgentRefused."""
-    found = catalog.load(root, provided=PROVIDED)
+    found = loading.load(root)
     if agent in found.catalog.agents:
         return found
     folder = root / "agents"

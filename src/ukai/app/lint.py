@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ukai import catalog
-from ukai.app import workspace
-from ukai.app.provided import PROVIDED
+from ukai.app import loading, workspace
 from ukai.catalog import portable
 from ukai.catalog.value import ordered, path_of
 from ukai.kit.errors import PermanentError
@@ -51,7 +49,7 @@ def lint(path: Path, *, keep_portable: bool = False) -> Report:
         root = workspace.locate(target if target.is_dir() else target.parent)
     except workspace.NoWorkspace:
         root = target if target.is_dir() else target.parent
-    loaded = catalog.load(root, provided=PROVIDED)
+    loaded = loading.load(root)
     findings = list(loaded.findings)
     if keep_portable:
         findings += portable.findings(root)

@@ -75,7 +75,7 @@ CODES: dict[str, str] = {
     "too_many_files": "The tree holds more files than are read.",
     "file_not_read": "Nothing reads a file of this name at this place; another name was probably meant.",
     "manifest_missing": "An agent's or a family's folder has no SKILL.md or FAMILY.md.",
-    # catalog: names
+    # catalog, looking names up
     "name_mismatch": "The name in the file is not the name of its folder or file.",
     "name_missing": "A skill names itself nowhere; its folder's name stands in.",
     "duplicate_value": "A value stands twice in one list.",
@@ -117,7 +117,7 @@ CODES: dict[str, str] = {
     "tool_parameter": "A function's parameters and its schema disagree, or cannot be filled by a model.",
     "tool_schema": "An input_schema that cannot describe named arguments.",
     "tools_failed": "A file of tools raised an error while it was loaded for serving.",
-    # catalog: ukai.yaml
+    # catalog, the file ukai.yaml
     "invalid_principal": "Not ann@example.com, group:x, service:x or public.",
     "invalid_owner": "Not a team or address that a code host knows.",
     # access: groups, policies, field policies, budgets
