@@ -92,9 +92,9 @@ class Environment:
             yield Fault(message=error.splitlines()[0][:200])
         for line, column, message in found:
             at = max(1, int(column)) + _before_line(text, int(line))
-            yield self._fault(message, at)
+            yield self._fault(message, at, text)
 
-    def _fault(self, message: str, column: int) -> Fault:
+    def _fault(self, message: str, column: int, text: str) -> Fault:
         field = re.match(r"undefined field '(.*?)' not found in struct '(?:ukai\.)?(.*?)'", message)
         if field:
             record = next((r for r in _records(self.variables.values()) if _struct(r) == field[2]), None)
@@ -108,9 +108,10 @@ class Environment:
         name = re.match(r"undeclared reference to '(.*?)'", message)
         if name:
             known = [*self.variables, *_FUNCTIONS]
+            called = text[: column - 1].endswith(name[1])  # the engine points behind the name of a call
             return Fault(
                 message=f"nothing is called {name[1]!r}",
-                column=column,
+                column=column - len(name[1]) if called else column,
                 expected=", ".join(self.variables),
                 hint=suggest.hint_for(name[1].split(".")[0], known),
             )
@@ -147,9 +148,8 @@ class Program:
         self.text = text
         self._variables = variables
         bare = _without_texts(text)
-        asked = frozenset(re.findall(r"\bhas\(\s*([\w.]+)\s*\)", bare))
         self._read = frozenset(re.findall(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*", bare))
-        self._parts = tuple((n, _part(n, of, self._read, asked)) for n, of in variables.items())
+        self._parts = tuple((n, _part(n, of, self._read)) for n, of in variables.items())
         self._program: Any = None
 
     def evaluate(self, values: Mapping[str, Any]) -> bool | Unevaluable:
@@ -157,7 +157,7 @@ class Program:
         Unevaluable.
         """
         if self._program is None:
-            self._program = _runner(tuple(sorted(self._variables))).compile(self.text)
+            self._program = _runner(tuple(sorted(self._variables))).compile(_asking(self.text, self._variables))
         try:
             data = {name: part.converted(values.get(name)) for name, part in self._parts}
             found = self._program.eval(data=data).value()
@@ -174,12 +174,12 @@ class Program:
         return frozenset(p.split(".")[1] for p in self._read if p.startswith(f"{variable}."))
 
 
-def _part(path: str, of: Record | Field | str, read: frozenset[str], asked: frozenset[str]) -> _Part:
+def _part(path: str, of: Record | Field | str, read: frozenset[str]) -> _Part:
     if not isinstance(of, Record):
-        return _Part(of, (), path not in asked)
+        return _Part(of, ())
     inner = [(name, f"{path}.{name}", part) for name, part in of.parts.items()]
     wanted = [(n, p, part) for n, p, part in inner if any(r in (path, p) or r.startswith(p + ".") for r in read)]
-    return _Part(of, tuple((n, _part(p, part, read, asked)) for n, p, part in wanted), path not in asked)
+    return _Part(of, tuple((n, _part(p, part, read)) for n, p, part in wanted))
 
 
 class _Part(NamedTuple):
@@ -187,8 +187,6 @@ class _Part(NamedTuple):
 
     of: Record | Field | str
     inner: tuple[tuple[str, _Part], ...]
-    null: bool
-    """Whether an absent value is handed over as null; one that has() asks for stays absent."""
 
     def converted(self, value: Any) -> Any:
         if isinstance(self.of, Field):
@@ -197,12 +195,7 @@ class _Part(NamedTuple):
             return value or ""
         if value is None:
             return None
-        found: dict[str, Any] = {}
-        for name, part in self.inner:
-            given = value.get(name)
-            if given is not None or part.null:
-                found[name] = part.converted(given)
-        return found
+        return {name: part.converted(value.get(name)) for name, part in self.inner}
 
 
 class _Lossy(Exception):
@@ -356,6 +349,16 @@ def _at(variables: Variables, path: list[str]) -> Record | Field | str | None:
 def _without_texts(text: str) -> str:
     """`text` with the inside of its string literals blanked, so that names are only found outside."""
     return re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", lambda m: '"' + " " * (len(m[0]) - 2) + '"', text)
+
+
+def _asking(text: str, variables: Variables) -> str:
+    """`text` with `has(field)` as `(field != null)`: to a field null and absence are one, and maps tell them apart."""
+    found, end = "", 0
+    for asked in re.finditer(r"\bhas\(\s*([\w.]+)\s*\)", _without_texts(text)):
+        if isinstance(_at(variables, asked[1].split(".")), Field):
+            found += f"{text[end : asked.start()]}({asked[1]} != null)"
+            end = asked.end()
+    return found + text[end:]
 
 
 def _before_line(text: str, line: int) -> int:

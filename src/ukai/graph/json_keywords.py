@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from ukai.graph import checks, numbers, regex, times
-from ukai.graph.problem import Problem
+from ukai.graph.problem import NOTHING, Problem
 
 Check = Callable[[Any, str, list[Problem]], None]
 Object = dict[str, Any]
@@ -50,10 +50,21 @@ def _type(members: Object, where: str) -> Check:
                     expected=expected,
                     expected_value={"kind": names if len(names) > 1 else names[0]},
                     received=value,
+                    fix=_number_in(value, names),
                 )
             )
 
     return check
+
+
+def _number_in(value: Any, names: list[Any]) -> Any:
+    """The number that a text writes, where a number is wanted."""
+    number = numbers.from_text(value.strip()) if isinstance(value, str) else None
+    if number is None or not {"integer", "number"} & set(names):
+        return NOTHING
+    if numbers.is_whole(number):
+        return int(number)
+    return float(number) if "number" in names and numbers.exact(float(number)) == number else NOTHING
 
 
 def _values(members: Object, where: str) -> Check:

@@ -200,21 +200,24 @@ def _additional(of: _Compiler, members: Object, where: str) -> Check:
             if name in named or any(matches(name) for matches in patterns):
                 continue
             if rest is False:
-                problems.append(_unknown_member(name, part, at, named))
+                problems.append(_unknown_member(name, part, at, named, cast("Object", value)))
             else:
                 one(part, f"{at}/{escaped(name)}", problems)
 
     return check
 
 
-def _unknown_member(name: str, part: Any, at: str, known: Iterable[str]) -> Problem:
+def _unknown_member(name: str, part: Any, at: str, known: Iterable[str], others: Object) -> Problem:
+    meant = suggest.suggest(name, [k for k in known if k not in others])
     return Problem(
         code="unknown_field",
         at=f"{at}/{escaped(name)}",
         message=f"no member is named {name!r}",
         expected=", ".join(sorted(known)),
         received=part,
-        hint=suggest.hint_for(name, known),
+        rename=meant.name if meant else "",
+        confidence=meant.confidence if meant else "exact",
+        hint=f"rename it to {meant.name!r}" if meant else suggest.hint_for(name, known),
     )
 
 

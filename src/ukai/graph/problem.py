@@ -28,5 +28,7 @@ class Problem:
     """Machine-readable form of `expected`."""
     fix: Any = NOTHING
     """The value to put in its place, where that is plain."""
+    rename: str = ""
+    """Of a member of an object: the name that was probably meant."""
     confidence: Literal["exact", "likely"] = "exact"
     hint: str = ""

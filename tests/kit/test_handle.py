@@ -1,0 +1,40 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ukai.kit import handle
+
+TEXTS = st.text(min_size=1, max_size=12).filter(lambda t: t.isprintable())
+
+
+@pytest.mark.parametrize(
+    ("text", "type", "values", "part"),
+    [
+        ("Call#harbor-12/turn/31", "Call", ("harbor-12",), ("turn", "31")),
+        ("PullRequest#api:42", "PullRequest", ("api", "42"), ()),
+        ("PullRequest#octo%2Fapi:42/title", "PullRequest", ("octo/api", "42"), ("title",)),
+        ("Person#ann@example.com", "Person", ("ann@example.com",), ()),
+    ],
+)
+def test_a_handle_is_read_and_written(text: str, type: str, values: tuple[str, ...], part: tuple[str, ...]):
+    found = handle.parse(text)
+
+    assert found is not None
+    assert (found.type, found.values, found.part) == (type, values, part)
+    assert str(found) == text
+    assert str(found.whole) == text.split("/")[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Call", "Call#", "#x", "Call#a b", "Call#a#b", "Call#a//b", "Call#a/", "2x#a", "Ca ll#a"]
+)
+def test_what_is_no_handle_is_none(text: str):
+    assert handle.parse(text) is None
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=3), st.lists(TEXTS, max_size=2))
+def test_any_values_travel_through_a_handle(values: list[str], part: list[str]):
+    made = handle.Handle(type="Thing", key=handle.key_of(values), part=tuple(part))
+
+    assert handle.parse(str(made)) == made
+    assert made.values == tuple(values)
