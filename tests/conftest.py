@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 
+from tests import scratch
 from tests.guard import nothing_leaves_this_machine  # noqa: F401
 from ukai import store
 from ukai.store import address, migrations
@@ -35,7 +34,7 @@ def _nobodys_database() -> Iterator[None]:  # pyright: ignore[reportUnusedFuncti
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """The server of this worker: the URL of a database that every test may look at and none may change."""
-    root = Path(tempfile.mkdtemp(prefix="ukai-test-"))
+    root = scratch.folder("ukai-test-")
     data_dir = root / "postgres"
     try:
         # The idle minutes end the server of a run that was killed.

@@ -3,12 +3,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import scratch
 from tests.store import rig
 from ukai.store import embedded
 
@@ -16,7 +16,7 @@ from ukai.store import embedded
 @pytest.fixture
 def bare_dir() -> Iterator[Path]:
     """A place for a data folder of the test's own; whatever runs there is ended afterwards."""
-    root = Path(tempfile.mkdtemp(prefix="ukai-own-")).resolve()
+    root = scratch.folder("ukai-own-")
     path = root / ".ukai" / "postgres"
     yield path
     for pid in rig.watchers(path):
@@ -26,12 +26,13 @@ def bare_dir() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _made() -> Iterator[Path]:
     """A data folder as the first start leaves it, to be copied: initdb for each test would be half of their time."""
-    path = tmp_path_factory.mktemp("made") / "postgres"
-    embedded.ensure(path, rig.QUIET)
-    embedded.stop(path)
-    return path
+    root = scratch.folder("ukai-made-")
+    embedded.ensure(root / "postgres", rig.QUIET)
+    embedded.stop(root / "postgres")
+    yield root / "postgres"
+    shutil.rmtree(root, ignore_errors=True)
 
 
 @pytest.fixture

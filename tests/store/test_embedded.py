@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,6 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests import scratch
 from tests.store import rig
 from ukai.store import binaries, embedded, folder, process, server
 from ukai.store.failures import DatabaseBusy, EmbeddedBroken, EmbeddedUnfit
@@ -315,7 +315,7 @@ def test_blocked_user_namespaces_end_in_an_error_that_names_the_way_out(bare_dir
 @pytest.fixture
 def open_root() -> Iterator[Path]:
     """A folder that every user may enter, as /srv/something is."""
-    root = Path(tempfile.mkdtemp(prefix="ukai-open-"))
+    root = scratch.folder("ukai-open-")
     root.chmod(0o755)
     yield root
     embedded.stop(root / "postgres")

@@ -76,8 +76,9 @@ def test_many_joins_have_one_watcher(data_dir: Path):
 
 
 def test_stopping_the_server_ends_the_watcher(data_dir: Path):
-    embedded.ensure(data_dir, LONG)
-    rig.eventually(lambda: embedded.is_watched(data_dir))
+    url = embedded.ensure(data_dir, LONG)
+    looks_on = "select 1 from pg_stat_activity where application_name = 'ukai lifecycle' and state = 'idle'"
+    rig.eventually(lambda: rig.execute(url, looks_on))
 
     embedded.stop(data_dir)
 
