@@ -137,7 +137,8 @@ def _named(root: Path) -> str:
     found, findings = document.read((root / name).read_bytes(), name=name)
     if found is None:
         raise PermanentError(f"{name} cannot be read: {findings[0]}", hint="`ukai lint` shows all of it")
-    keys = cast("dict[str, Any]", found.data) if isinstance(found.data, dict) else {}
+    data: Any = found.data
+    keys = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
     value = keys.get("database", "embedded")
     if not isinstance(value, str) or not value.isidentifier():
         raise PermanentError(
