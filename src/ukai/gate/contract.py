@@ -12,10 +12,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field as Named
 
 from ukai.gate import delta as deltas
+from ukai.gate import wording
 from ukai.gate.rejection import Rejection, reject
 from ukai.gate.scene import Scene
+from ukai.graph import kinds
 from ukai.graph.catalogue import CompiledType
-from ukai.kit import document, shape
+from ukai.kit import document, shape, suggest
 from ukai.kit.finding import Finding
 
 Unexpected = Literal["reject", "warn", "allow"]
@@ -132,7 +134,7 @@ def compare(contract: Contract, scene: Scene) -> list[Rejection]:
         alike = [op for op in pending if _is_alike(produced, op, scene)]
         meant = [op for op in alike if _is_meant(produced, op, scene)]
         pending = _without(pending, meant)
-        out += _told(produced, meant)
+        out += _told(produced, meant, scene)
         if not meant:
             left_over.append(produced)
     for produced in left_over:
@@ -143,7 +145,7 @@ def compare(contract: Contract, scene: Scene) -> list[Rejection]:
             pending = _without(pending, [astray])
             out += _mismatch(produced, astray)
         else:
-            out.append(_incomplete(produced))
+            out.append(_incomplete(produced, scene))
     if contract.unexpected != "allow":
         out += [_unexpected(op, contract) for op in pending]
     return out
@@ -159,11 +161,19 @@ def _is_alike(produced: Produced, op: deltas.Single, scene: Scene) -> bool:
     if op.kind != produced.single:
         return False
     if isinstance(op, deltas.CreateEdge | deltas.UpdateEdge | deltas.DeleteEdge):
-        return produced.edge_type in ("", op.edge_type)
+        return _is_called(produced.edge_type, op.edge_type, scene.catalogue.edges())
     if isinstance(op, deltas.CreateNode | deltas.UpsertNode):
-        return produced.node_type in ("", op.node_type)
+        return _is_called(produced.node_type, op.node_type, scene.catalogue.types())
     found = scene.type_of(op.target, op.node_type)
     return not produced.node_type or not isinstance(found, CompiledType) or found.type.type == produced.node_type
+
+
+def _is_called(promised: str, name: str, known: list[str]) -> bool:
+    """A misspelt type is told by layer 1. Its operation is meant all the same: to remove it would be bad advice."""
+    if promised in ("", name):
+        return True
+    meant = suggest.suggest(name, known) if name not in known else None
+    return meant is not None and meant.name == promised
 
 
 def _is_meant(produced: Produced, op: deltas.Single, scene: Scene) -> bool:
@@ -187,7 +197,7 @@ def _bare(ref: str) -> str:
     return ref.removeprefix("$")
 
 
-def _told(produced: Produced, meant: list[deltas.Single]) -> Iterator[Rejection]:
+def _told(produced: Produced, meant: list[deltas.Single], scene: Scene) -> Iterator[Rejection]:
     due = produced.counted
     if meant and (len(meant) < due.min or (due.max is not None and len(meant) > due.max)):
         yield reject(
@@ -206,7 +216,7 @@ def _told(produced: Produced, meant: list[deltas.Single]) -> Iterator[Rejection]
     for op in meant:
         for name in produced.required_fields:
             if not _sets(op, name):
-                yield _incomplete(produced, op, name)
+                yield _incomplete(produced, scene, op, name)
 
 
 def _sets(op: deltas.Single, name: str) -> bool:
@@ -216,7 +226,7 @@ def _sets(op: deltas.Single, name: str) -> bool:
     return values.get(name) is not None
 
 
-def _incomplete(produced: Produced, op: deltas.Single | None = None, name: str = "") -> Rejection:
+def _incomplete(produced: Produced, scene: Scene, op: deltas.Single | None = None, name: str = "") -> Rejection:
     type_name = produced.node_type or produced.edge_type
     verb = produced.kind.partition("_")[0]
     wanted = [name] if name else list(produced.required_fields)
@@ -233,7 +243,9 @@ def _incomplete(produced: Produced, op: deltas.Single | None = None, name: str =
         message=message,
         expected=f"{produced}{at}",
         received="nothing" if op is None else f"{op.kind} without {name!r}",
-        hint=f"author {_article(produced.kind)} on {type_name}{at}" + (f" that sets {names}" if wanted else ""),
+        hint=f"author {_article(produced.kind)} on {type_name}{at}"
+        + (f" that sets {names}" if wanted else "")
+        + _source(produced, scene, name),
         layer=2,
         op=produced.kind,
         ref=str(target) if target is not None else "",
@@ -241,6 +253,16 @@ def _incomplete(produced: Produced, op: deltas.Single | None = None, name: str =
         field=name,
         expected_value={"kind": produced.kind, "type": type_name, "required_fields": list(produced.required_fields)},
     )
+
+
+def _source(produced: Produced, scene: Scene, name: str) -> str:
+    """What the one field holds that is missing, and where to read it."""
+    owner = scene.catalogue.type(produced.node_type) or scene.catalogue.edge(produced.edge_type)
+    field = owner.type.by_key.get(name) if owner else None
+    if field is not None:
+        return f" ({kinds.expected_of(field)}); {wording.source_of(field)}"
+    states = owner.type.states if isinstance(owner, CompiledType) and name == "to_state" else None
+    return f" ({' | '.join(states.values)}); take the one that the step is to reach" if states else ""
 
 
 def _mismatch(produced: Produced, op: deltas.Single) -> Iterator[Rejection]:

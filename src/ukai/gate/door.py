@@ -157,24 +157,25 @@ class _Reader:
         return read(self, self.members(members, at, ("kind", *required, *optional), required, op=kind), at)
 
     def kind(self, members: Object, at: str) -> str | None:
-        if "kind" not in members:
+        name = "kind" if "kind" in members else next((n for n in members if suggest.suggest(n, ("kind",))), "")
+        if not name:
             self.malformed(at, "the operation names no kind", " | ".join(_OPS), members, "add `kind`")
             return None
-        kind = members["kind"]
+        kind = members[name]  # a misspelt name is told by `members`
         if isinstance(kind, str) and kind in _OPS:
             return kind
         meant = suggest.suggest(kind, _OPS) if isinstance(kind, str) else None
         self.rejections.append(
             reject(
                 "unknown_op",
-                where=f"{at}/kind",
+                where=f"{at}/{name}",
                 message=f"no operation is called {shown(kind)}",
                 expected=" | ".join(_OPS),
                 expected_value={"values": list(_OPS)},
                 received=shown(kind),
                 received_value=received(kind),
                 hint=f"set kind to {meant.name!r}" if meant else suggest.hint_for(str(kind), _OPS),
-                patch=[{"op": "replace", "path": f"{at}/kind", "value": meant.name}] if meant else (),
+                patch=[{"op": "replace", "path": f"{at}/{name}", "value": meant.name}] if meant else (),
                 confidence=meant.confidence if meant else None,
                 op=str(kind)[:40],
             )

@@ -9,7 +9,7 @@ from ukai.gate.rejection import MASK, Confidence, Rejection, cut, reject
 from ukai.graph import kinds
 from ukai.graph.problem import NOTHING, Problem
 from ukai.graph.schema import Field
-from ukai.kit import canonical
+from ukai.kit import canonical, document
 
 __all__ = ["Confidence", "of_problem", "received", "ref_of", "shown", "source_of"]
 
@@ -26,6 +26,12 @@ def of_problem(problem: Problem, *, op: Op, at: str, owner: str, field: Field, r
     message = f"{named} {problem.message}"
     if problem.code == "enum_mismatch" and not field.sensitive:
         message = f"{shown(problem.received)} is not a value of {named}"
+    patch: list[dict[str, Any]] = []
+    if fix is not NOTHING:
+        patch = [{"op": "replace", "path": problem.at, "value": fix}]
+    elif problem.rename:
+        place = problem.at.rpartition("/")[0] + document.pointer(problem.rename)
+        patch = [{"op": "move", "from": problem.at, "path": place}]
     return reject(
         problem.code,
         where=problem.at,
@@ -33,7 +39,7 @@ def of_problem(problem: Problem, *, op: Op, at: str, owner: str, field: Field, r
         expected=problem.expected,
         received=MASK if field.sensitive else shown(problem.received),
         hint=hint,
-        patch=() if fix is NOTHING else ({"op": "replace", "path": problem.at, "value": fix},),
+        patch=patch,
         confidence=problem.confidence,
         op=op.kind,
         ref=ref_of(op),

@@ -55,7 +55,9 @@ def value(scene: Scene, op: Op, field: Field, given: Any, at: str, out: list[Rej
     if not field.many:
         return _one(scene, op, field, given, at, out, rule)
     if not isinstance(given, list):
-        out.append(_mismatch(op, field, given, at, rule))
+        alone: list[Rejection] = []
+        _one(scene, op, field, given, at, alone, rule)
+        out.append(_mismatch(op, field, given, at, rule, wrapped=not alone))
         return []
     return [_one(scene, op, field, v, f"{at}/{i}", out, rule) for i, v in enumerate(cast("list[Any]", given))]
 
@@ -139,16 +141,21 @@ def _named(given: Any, at: str) -> Target | None:
     return None
 
 
-def _mismatch(op: Op, field: Field, given: Any, at: str, rule: str) -> Rejection:
+def _mismatch(op: Op, field: Field, given: Any, at: str, rule: str, *, wrapped: bool = False) -> Rejection:
     wanted = f"{field.to or 'Type'}#key"
-    text = isinstance(given, str)
+    text = isinstance(given, str) and not wrapped
+    handles = (
+        f"write the handle of a {field.to or 'node'} for {field.key!r} as it was read, {wanted}, or a delta's $ref"
+    )
     return reject(
         "format_invalid" if text else "type_mismatch",
         where=at,
-        message=f"{field.key} does not name a node",
+        message=f"{field.key} is no list" if wrapped else f"{field.key} does not name a node",
         expected=f"list of {wanted}" if field.many else wanted,
         received=wording.shown(given),
-        hint=f"write the handle of a {field.to or 'node'} as it was read, {wanted}, or a $ref of this delta",
+        hint=f"put the one into a list for {field.key!r}" if wrapped else handles,
+        patch=[{"op": "replace", "path": at, "value": [given]}] if wrapped else [],
+        confidence="likely" if wrapped else None,
         op=op.kind,
         ref=wording.ref_of(op),
         field=field.key,
