@@ -105,10 +105,14 @@ def reject(
     received_value: Any = None,
     rule: str = "",
     severity: Severity = "error",
+    repair: Repair | None = None,
 ) -> Rejection:
-    """A rejection whose `repair` comes from its code and whose `hint` equals `fix_hint.text`."""
+    """A rejection whose `repair` comes from its code, unless it is given (what the delta itself contradicts is never
+    repaired by rereading), and whose `hint` equals `fix_hint.text`.
+    """
     known = codes.CODES.get(code)
-    text = hint or (known.hint if known else "")
+    way: Repair = repair or (known.repair if known else "fix")
+    text = hint or codes.HINTS[way]
     return Rejection(
         code=code,
         severity=severity,
@@ -125,7 +129,7 @@ def reject(
         expected_value=expected_value,
         received_value=received_value,
         fix_hint=FixHint(text=text, patch=tuple(patch), confidence=(confidence or "exact") if patch else None),
-        repair=known.repair if known else "fix",
+        repair=way,
         rule=rule,
     )
 

@@ -34,6 +34,7 @@ def most(scene: Scene) -> Iterator[Rejection]:
                     ref=str(end),
                     type=op.edge_type,
                     expected_value={"max": limit},
+                    repair="fix",
                     rule=edge.name_of(f"max_{side}"),
                 )
 

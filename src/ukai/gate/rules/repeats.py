@@ -56,6 +56,7 @@ def edges(scene: Scene) -> Iterator[Rejection]:
                 op=op.kind,
                 ref=f"{op.source} -> {op.target}",
                 type=op.edge_type,
+                repair="fix",
             )
 
 
@@ -93,4 +94,5 @@ def _shared(node: plans.NodePlan, name: str, first: str) -> Rejection:
         ref=getattr(node.op, "ref", ""),
         type=type_name,
         field=name,
+        repair="fix",
     )

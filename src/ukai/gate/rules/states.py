@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ukai.gate import wording
 from ukai.gate.delta import Op
-from ukai.gate.rejection import Rejection, reject
+from ukai.gate.rejection import Rejection, Repair, reject
 from ukai.graph.catalogue import CompiledType
 from ukai.graph.schema import States
 from ukai.kit import suggest
@@ -63,6 +63,7 @@ def reachable(op: Op, owner: CompiledType, to_state: str | None) -> Iterator[Rej
         expected=targets,
         received=to_state,
         hint=f"move it to one of: {targets}",
+        repair="fix",
     )
 
 
@@ -124,6 +125,7 @@ def _told(
     hint: str,
     patch: Sequence[dict[str, object]] = (),
     confidence: wording.Confidence | None = None,
+    repair: Repair | None = None,
 ) -> Rejection:
     return reject(
         code,
@@ -141,4 +143,5 @@ def _told(
         expected_value={"states": list(owner.type.states.values) if owner.type.states else []},
         received_value={"kind": "string", "value": received},
         rule=owner.name_of("state"),
+        repair=repair,
     )
