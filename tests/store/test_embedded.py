@@ -8,7 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -263,6 +263,18 @@ def test_text_sorts_by_code_point_on_every_machine(bare_dir: Path):
 
     assert [row[0] for row in order] == ["B", "Z", "a", "b", "ä"]
     assert rig.execute(url, "select upper('ä')") == [("Ä",)]
+
+
+@pytest.mark.parametrize("end", [embedded.stop, rig.kill_server])
+def test_nothing_is_left_of_the_socket_when_the_server_is_gone(data_dir: Path, end: Callable[[Path], object]):
+    embedded.ensure(data_dir, rig.QUIET)
+    alive = embedded.running(data_dir)
+    assert alive is not None
+
+    end(data_dir)
+    embedded.stop(data_dir)
+
+    assert not alive.socket_dir.exists()
 
 
 def test_a_server_that_does_not_start_shows_the_end_of_its_log(data_dir: Path):

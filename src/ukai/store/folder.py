@@ -142,15 +142,13 @@ class Place:
 
         The data folder exists. No server of it lives, so a socket in there is a dead one's and goes.
         """
-        name = f"ukai-{os.geteuid()}-{hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()[:16]}"
         owners = {os.geteuid(), self.data_dir.stat().st_uid}
-        for root in (Path(tempfile.gettempdir()), Path("/tmp"), self.data_dir.parent):  # noqa: S108 - proven to be ours
-            path = root / name
+        for path in self._socket_dirs():
             if len(os.fsencode(path / f"{_SOCKET}.lock")) > SOCKET_PATH_LIMIT:
                 continue
             with suppress(PermissionError, FileNotFoundError):  # no such root here: the next one
                 if not _is_private(path, owners):
-                    return Path(tempfile.mkdtemp(prefix="ukai-", dir=root))
+                    return Path(tempfile.mkdtemp(prefix="ukai-", dir=path.parent))
                 _remove_files(path)
                 return path
         raise EmbeddedUnfit(
@@ -158,12 +156,18 @@ class Place:
             hint="set TMPDIR to a short path",
         )
 
-    def remove_sockets(self, path: Path) -> None:
-        """The socket's folder of a server that ended."""
-        if path.name.startswith("ukai-"):
-            with suppress(OSError):  # somebody else's, or not empty: nothing depends on it
-                _remove_files(path)
-                path.rmdir()
+    def remove_sockets(self, of_ours: Path | None = None) -> None:
+        """The socket's folder of a server that ended: the usual one, and `of_ours` where that server had another."""
+        for path in {*self._socket_dirs(), *([of_ours] if of_ours else [])}:
+            if path.name.startswith("ukai-"):
+                with suppress(OSError):  # somebody else's, or not empty: nothing depends on it
+                    _remove_files(path)
+                    path.rmdir()
+
+    def _socket_dirs(self) -> list[Path]:
+        name = f"ukai-{os.geteuid()}-{hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()[:16]}"
+        roots = (Path(tempfile.gettempdir()), Path("/tmp"), self.data_dir.parent)  # noqa: S108 - proven to be ours
+        return [root / name for root in roots]
 
     def shorten_log(self) -> None:
         """Start the log anew once it is long; one older file is kept."""

@@ -45,6 +45,8 @@ def postgres(
     )
     found_it = server.wait(lambda: server.running(place) or not process.is_alive(pid), start_s)
     if not isinstance(found_it, server.Server):
+        if found_it is not None:
+            place.remove_sockets(sockets)
         why = "does not answer" if found_it is None else "ended at once"
         raise EmbeddedBroken(f"the embedded PostgreSQL {why}", log_file=place.log_file, log=place.log_end())
     return found_it

@@ -73,14 +73,14 @@ def halt(place: Place, *, timeout_s: float = STOP_S) -> bool:
     """End the server; the caller holds the lock. False when none ran."""
     noted = place.noted()
     if noted is None or not process.serves(noted.pid, place.data_dir):
+        place.remove_sockets()
         return False
     # "fast": sessions end and a checkpoint is written; "immediate", and a kill: the next start recovers from the log.
     for sign, patience in ((signal.SIGINT, timeout_s), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
         _signal([noted.pid], sign)
         if wait(lambda: not process.is_alive(noted.pid), patience):
             clear(place)
-            if noted.socket_dir:
-                place.remove_sockets(noted.socket_dir)
+            place.remove_sockets(noted.socket_dir)
             return True
     raise EmbeddedBroken(f"the server (pid {noted.pid}) does not end", log_file=place.log_file, log=place.log_end())
 

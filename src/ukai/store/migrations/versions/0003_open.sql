@@ -171,7 +171,7 @@ begin
             where e.dst = d.id and e.gone = 0 and t.on_target = 'cascade'
         ) next
     )
-    select array_agg(id) from (select id from doomed limit most + cardinality(targets) + 1) few
+    select coalesce(array_agg(id), '{}') from (select id from doomed limit most + cardinality(targets) + 1) few
     );
 end $$;
 
@@ -254,7 +254,7 @@ begin
     )
     select jsonb_agg(jsonb_build_object('type', w.type, 'name', w.name, 'value', w.value, 'where', w."where")) into taken
     from wanted w left join made m using (type, name, value, holder)
-    where m.type is null and w.holder is not null;
+    where m.type is null and w.holder is not null and w.value is not null;
     return taken;
 end $$;
 
