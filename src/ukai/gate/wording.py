@@ -23,6 +23,10 @@ def of_problem(problem: Problem, *, op: Op, at: str, owner: str, field: Field, r
     if fix is not NOTHING:
         hint = f"set {_name(field, inside)} to {shown(fix)}"
     hint = hint or f"write {_name(field, inside)} as {problem.expected or kinds.expected_of(field)}; {source_of(field)}"
+    if problem.code == "required_field":
+        hint = f"{hint}; {source_of(field)}"
+    elif problem.code == "enum_mismatch" and fix is NOTHING:
+        hint = f"{hint} for {_name(field, inside)}; {source_of(field)}"
     message = f"{named} {problem.message}"
     if problem.code == "enum_mismatch" and not field.sensitive:
         message = f"{shown(problem.received)} is not a value of {named}"

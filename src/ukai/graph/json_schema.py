@@ -138,11 +138,17 @@ def _nothing(value: Any, at: str, problems: list[Problem]) -> None:
     )
 
 
+def _kind_of(schema: Any) -> str:
+    named = cast("Object", schema).get("type") if isinstance(schema, dict) else None
+    return f" ({named})" if isinstance(named, str) else ""
+
+
 def _required(_: _Compiler, members: Object, where: str) -> Check:
     names = members["required"]
     if not isinstance(names, list) or not all(isinstance(n, str) for n in cast("list[Any]", names)):
         raise UnusableSchema("required is a list of names", where=where)
     wanted = cast("list[str]", names)
+    properties: Object = members["properties"] if isinstance(members.get("properties"), dict) else {}
 
     def check(value: Any, at: str, problems: list[Problem]) -> None:
         if isinstance(value, dict):
@@ -153,7 +159,7 @@ def _required(_: _Compiler, members: Object, where: str) -> Check:
                     message=f"has no member {n!r}",
                     expected=n,
                     received=sorted(cast("Object", value))[:20],
-                    hint=f"add {n!r}",
+                    hint=f"add {n!r}" + _kind_of(properties.get(n)),
                 )
                 for n in wanted
                 if n not in value
