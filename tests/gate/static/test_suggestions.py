@@ -1,4 +1,4 @@
-"""The nine cases on which the rule of docs/design/suggestions.md was measured, and the one it adds for fields."""
+"""The rule of docs/design/suggestions.md, and the one that the gate adds for fields."""
 
 import pytest
 
