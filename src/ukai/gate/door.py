@@ -510,3 +510,7 @@ _OPS: Mapping[str, tuple[_Read, tuple[str, ...], tuple[str, ...]]] = {
 """Kind -> its reader, the members it must have, the members it may have."""
 KINDS = tuple(_OPS)
 """What an operation may be."""
+REQUIRED = {kind: required for kind, (_, required, _) in _OPS.items()}
+"""Kind -> the members that an operation must have."""
+OPTIONAL = {kind: optional for kind, (_, _, optional) in _OPS.items()}
+"""Kind -> the members that it may have besides."""

@@ -30,13 +30,13 @@ what follows from them. Each rejection is one object:
 | `rule` | `domain@version#Type.field`, or a rule's id |
 | `fingerprint` | the same for the same problem at the same kind of place, whatever the position |
 
-`where` is a JSON pointer into the delta. What was received is cut at 200 characters; sensitive values are masked. The text of
-`fix_hint` is the hint. Its patch is JSON Patch (RFC 6902) on the submitted delta; it is there only when one repair is plain
-(`exact` or `likely`), and the server never applies it.
+`where` is a JSON pointer into the delta. What was received is cut at 200 characters; sensitive values are masked. The
+text of `fix_hint` is the hint. Its patch is JSON Patch (RFC 6902) on the submitted delta; it is there only when one
+repair is plain (`exact` or `likely`), and the server never applies it.
 
 Three forms carry the same objects: `application/problem+json` (`errors[]`, each with a `pointer`), the text of a tool's
-error (verdict and attempts left first, then at most twelve lines, then the fields of the types concerned), and lines in a
-terminal.
+error (verdict and attempts left first, then at most twelve lines, then the fields of the types concerned), and lines in
+a terminal.
 
 """
 
@@ -47,7 +47,7 @@ TABLE = "| code | group | HTTP | repair | what it means |\n|---|---|---|---|---|
 def page() -> str:
     ways = "| repair | to do |\n|---|---|\n" + "".join(f"| `{way}` | {hint} |\n" for way, hint in HINTS.items())
     rows = "".join(f"| `{c}` | {k.group} | {k.status} | {k.repair} | {k.meaning} |\n" for c, k in CODES.items())
-    note = "\n`fix` replaces `reread` where the delta contradicts itself. This page is written from `ukai/gate/codes.py` by\n"
+    note = "\n`fix` replaces `reread` where the delta contradicts itself.\n\nThis page is written from `ukai/gate/codes.py` by "
     run = "`UKAI_WRITE_DOCS=1 pytest tests/gate/static/test_pages.py`.\n\n"
     return HEAD + ways + note + run + TABLE + rows
 
