@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ukai.access.field_policy import Allowlist
-from ukai.access.record import ALL, NONE, Fields, Record, common
+from ukai.access.record import ALL, NONE, Fields, Record, common, union
 from ukai.access.rule import Member
 
 
@@ -38,6 +38,21 @@ class Reading:
             if member.partial or any(r.policy.fields is not ALL for r in reaching):
                 return None
         return self.listed(type)
+
+    def most(self, type: str, fields: frozenset[str]) -> frozenset[str]:
+        """Of `fields`, those that are read of at least some record of a type; a record may show fewer, never more."""
+        listed = self.listed(type)
+        left = NONE if not self.members else fields if listed is ALL else fields & listed
+        for member in self.members:
+            side = member.side(type)
+            granted: Fields = NONE
+            for rule in (*side.allows, *(r for r in member.allows if r.policy.and_owned)):
+                granted = union(granted, rule.policy.fields)
+            left &= fields if granted is ALL else granted
+            for rule in (*side.denies, *side.partial):
+                if not rule.where and rule.paths is None:
+                    left = NONE if rule.policy.fields is ALL else left - rule.policy.fields
+        return left
 
     def is_open(self, record: Record) -> bool:
         """Whether the record is read at all; single fields may still be withheld."""

@@ -69,6 +69,15 @@ class Rights:
             return say.no("write", f"no type is named {type!r} here", denied_by=("unknown",))
         return write.decide(self.writers, type=type, fields=fields, transition=transition, record=record)
 
+    def writable(self, type: str, fields: frozenset[str]) -> write.Reach:
+        """The most they may write of some record of the type: for describing it, never for deciding."""
+        unknown = self.reading.is_unknown(type)
+        return write.Reach(fields=NONE) if unknown else write.reach(self.writers, type, fields)
+
+    def readable(self, type: str, fields: frozenset[str]) -> frozenset[str]:
+        """Of `fields`, the most they may read of some record of the type: for describing it, never for deciding."""
+        return self.reading.most(type, fields)
+
     def may_send(self, output: str) -> Decision:
         """Whether they may send to this kind of destination outside. Off unless listed (P3.6)."""
 

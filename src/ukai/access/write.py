@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ukai.access import say
 from ukai.access.decision import Decision
@@ -12,6 +13,55 @@ from ukai.access.rule import Member, Rule
 
 Transition = tuple[str | None, str | None]
 """From a state to a state; None is no state, and only `*` in a policy covers it."""
+
+
+Transitions = frozenset[tuple[str, str]]
+"""Pairs of states, `*` for any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """The most that may be written of some record of a type: for describing the type, never for deciding."""
+
+    fields: frozenset[str]
+    moves: tuple[tuple[Transitions, Transitions], ...] = ()
+    """For each member the transitions granted on some record, and those denied on all. No member: none."""
+
+    def may_move(self, transition: Transition) -> bool:
+        """Whether everybody may take this transition on some record."""
+        return bool(self.moves) and all(
+            _covers(yes, transition) and not _covers(no, transition) for yes, no in self.moves
+        )
+
+
+def reach(members: Sequence[Member], type: str, fields: frozenset[str]) -> Reach:
+    """Of `fields` and of all transitions, the most that each member may write. A record may allow less, never more."""
+    left = fields if members else NONE
+    moves: list[tuple[Transitions, Transitions]] = []
+    for member in members:
+        side = member.side(type)
+        allows = [r.policy for r in (*side.allows, *(r for r in member.allows if r.policy.and_owned))]
+        denies = [r.policy for r in (*side.denies, *side.partial) if not r.where and r.paths is None]
+        granted: Fields = NONE
+        for policy in allows:
+            granted = union(granted, policy.fields)
+        left &= fields if granted is ALL else granted
+        for policy in denies:
+            if policy.fields is not ALL:
+                left -= policy.fields
+            elif policy.transitions is None:
+                return Reach(fields=NONE)
+        moves.append((_transitions(allows), _transitions(denies)))
+    return Reach(fields=left, moves=tuple(moves))
+
+
+def _transitions(policies: Iterable[Policy]) -> Transitions:
+    return frozenset(t for p in policies for t in p.transitions or ())
+
+
+def _covers(pairs: Transitions, transition: Transition) -> bool:
+    source, target = transition
+    return any(s in ("*", source) and t in ("*", target) for s, t in pairs)
 
 
 def decide(
@@ -73,5 +123,4 @@ def _lacking(grants: Sequence[Policy], fields: Fields, transition: Transition | 
 
 
 def _moves(policy: Policy, transition: Transition) -> bool:
-    source, target = transition
-    return any(s in ("*", source) and t in ("*", target) for s, t in policy.transitions or ())
+    return _covers(policy.transitions or frozenset(), transition)

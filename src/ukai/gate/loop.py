@@ -5,7 +5,7 @@ every attempt. Retries are counted, tokens are bounded, and two equal sets of re
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from ukai.gate import render
@@ -130,28 +130,61 @@ async def negotiate(
 
     `retries` are tries after the first one. `told` renders rejections and attempts left for the proposer.
     """
-    if retries < 0:
-        raise ValueError("retries are counted from 0")
-    attempts: list[Attempt] = []
-    sets: list[tuple[str, ...]] = []
+    tally = Tally(retries=retries, token_budget=token_budget)
     last: tuple[Rejection, ...] = ()
-    spent = 0
-    for number in range(1, retries + 2):
-        left = retries + 1 - number
-        text = (told or _told)(last, left + 1) if last else ""
-        feedback = Feedback(attempt=number, attempts_left=left, text=text, rejections=last, earlier=tuple(sets[:-1]))
+    while True:
+        text = (told or _told)(last, tally.left) if last else ""
+        feedback = Feedback(
+            attempt=len(tally.attempts) + 1,
+            attempts_left=tally.left - 1,
+            text=text,
+            rejections=last,
+            earlier=tuple(tally.sets[:-1]),
+        )
         proposed = await proposer.propose(feedback)
-        spent += proposed.tokens
         judged = await _judged(judge, proposed.value, pause)
         last = judged.rejections
-        attempts.append(Attempt(number=number, value=proposed.value, tokens=proposed.tokens, rejections=last))
+        escalated = tally.add(proposed.value, last, tokens=proposed.tokens)
         if judged.is_accepted:
-            return Accepted(value=judged.accepted, attempts=tuple(attempts), tokens=spent, warnings=last)
-        sets.append(fingerprints(last))
-        reason = _reason(last, sets, left, spent, token_budget)
-        if reason is not None:
-            return _escalated(reason, attempts, spent, token_budget)
-    raise AssertionError("the last attempt ends in a verdict")
+            return Accepted(value=judged.accepted, attempts=tuple(tally.attempts), tokens=tally.spent, warnings=last)
+        if escalated is not None:
+            return escalated
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """The attempts of one negotiation: how many are left, and whether it is time for a human.
+
+    For whoever cannot be asked to propose and proposes of its own accord: an agent that calls a tool.
+    """
+
+    retries: int = 3
+    """Tries after the first one."""
+    token_budget: int | None = None
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    sets: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    """The fingerprints of what was rejected, attempt by attempt."""
+    spent: int = 0
+
+    def __post_init__(self) -> None:
+        if self.retries < 0:
+            raise ValueError("retries are counted from 0")
+
+    @property
+    def left(self) -> int:
+        """Attempts that may still be made."""
+        return self.retries + 1 - len(self.attempts)
+
+    def add(self, value: Any, rejections: tuple[Rejection, ...], *, tokens: int = 0) -> Escalated | None:
+        """One attempt and what was said about it; an escalation when no other is to follow."""
+        self.spent += tokens
+        number = len(self.attempts) + 1
+        self.attempts.append(Attempt(number=number, value=value, tokens=tokens, rejections=rejections))
+        if not render.errors_of(rejections):
+            return None
+        self.sets.append(fingerprints(rejections))
+        reason = _reason(rejections, self.sets, self.left, self.spent, self.token_budget)
+        return None if reason is None else _escalated(reason, self.attempts, self.spent, self.token_budget)
 
 
 def _told(rejections: Sequence[Rejection], attempts_left: int) -> str:
