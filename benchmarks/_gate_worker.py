@@ -72,8 +72,9 @@ async def raw_one(db: store.Database, number: int, rng: random.Random) -> None:
                           values ('agent:bench', %(key)s, %(hash)s, %(commit)s, now()))
                insert into raw_change (seq, xid, commit, op, kind, id, domain, type, handle, version,
                                        fields, before, after, at)
-               values (nextval('raw_seq'), pg_current_xact_id(), %(commit)s, 'update', 'node', %(a)s, 'bench', 'Company',
-                       %(ha)s, %(version)s, '{employees}', '{"employees": 1200}', '{"employees": 1201}', now()),
+               values (nextval('raw_seq'), pg_current_xact_id(), %(commit)s, 'update', 'node', %(a)s, 'bench',
+                       'Company', %(ha)s, %(version)s, '{employees}', '{"employees": 1200}', '{"employees": 1201}',
+                       now()),
                       (nextval('raw_seq'), pg_current_xact_id(), %(commit)s, 'create', 'node', %(b)s, 'bench', 'Fact',
                        %(hb)s, 1, '{name,industry,employees,summary,tags}', null, %(props)s, now()),
                       (nextval('raw_seq'), pg_current_xact_id(), %(commit)s, 'create', 'edge', %(c)s, 'bench', 'about',

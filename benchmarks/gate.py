@@ -1,8 +1,8 @@
 """The write gate against plain statements that write the same rows, 16 writers in 2 processes, in one run.
 
-The reference (`raw`) is the five-statement transaction of a program that trusts its input (lock and read, update, insert
-a node, an edge and an audit row) and one statement more for the rows of changelog and idempotency that the gate writes
-too. Ways are measured in turns, so that what else the machine does meets all.
+The reference (`raw`) is the five-statement transaction of a program that trusts its input (lock and read, update,
+insert a node, an edge and an audit row) and one statement more for the rows of changelog and idempotency that the gate
+writes too. Ways are measured in turns, so that what else the machine does meets all.
 
 Options: --seconds 6, --rounds 2, --writers 16, --processes 2, --nodes 20000, --url (an empty database; without it a
 server of its own is started, with the settings that people get).
