@@ -24,7 +24,7 @@ _ALL = (
         {"query": "string"},
         {"type": "string", "limit": "integer"},
         reads=True,
-        empty_when="hits == []",
+        empty_when="items == []",
     ),
     _spec(
         "read_record",
@@ -40,7 +40,7 @@ _ALL = (
         {"type": "string"},
         {"where": "object", "limit": "integer"},
         reads=True,
-        empty_when="hits == []",
+        empty_when="items == []",
     ),
     _spec(
         "related_records",
@@ -48,7 +48,7 @@ _ALL = (
         {"handle": "string"},
         {"edge": "string", "limit": "integer"},
         reads=True,
-        empty_when="hits == []",
+        empty_when="items == []",
         target_args=("handle",),
     ),
     _spec(

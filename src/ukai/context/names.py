@@ -51,16 +51,16 @@ async def named(
 
     A first word alone counts when it opens with a capital, is long enough, and stands for one record that owns others.
     """
-    tokens = [m.group() for m in _WORD.finditer(question)]
-    folded = [words.words(t)[0] if words.words(t) else "" for t in tokens]
-    spans = [" ".join(folded[i : i + n]) for n in range(1, MAX_WORDS + 1) for i in range(len(folded) - n + 1)]
+    tokens = _tokens(question)
+    folded = _folded(tokens)
+    said_spans = spans(question)
     openings = {w: t for t, w in zip(tokens, folded, strict=True) if t[:1].isupper() and len(w) >= SHORTEST}
-    found = await rows.called(tx, reader.clause, folded=spans, first=list(openings), limit=MOST_CALLED)
+    found = await rows.called(tx, reader.clause, folded=said_spans, first=list(openings), limit=MOST_CALLED)
     by_handle = await _by_handle(tx, question, tokens, types)
     known = await reader.seen(tx, [*(n for _, n in found), *(n for _, n in by_handle)])
     result = [Named(node=n, said=said, whole=True) for said, n in by_handle if n.id in known]
     sayable = [(name, n) for name, n in found if (r := known.get(n.id)) and not r.fields.keys().isdisjoint(FIELDS)]
-    whole = [(name, n) for name, n in sayable if " ".join(words.words(name)) in spans and name.casefold() != name]
+    whole = [(name, n) for name, n in sayable if is_said(name, said_spans)]
     result += [Named(node=n, said=name, whole=True) for name, n in whole]
     taken = {w for name, _ in whole for w in words.words(name)}
     owners = reader.owner_types
@@ -73,6 +73,17 @@ async def named(
     return list({n.node.id: n for n in result}.values())[:MOST]
 
 
+def spans(question: str) -> list[str]:
+    """Every run of up to MAX_WORDS words of `question`, folded as names are kept."""
+    folded = _folded(_tokens(question))
+    return [" ".join(folded[i : i + n]) for n in range(1, MAX_WORDS + 1) for i in range(len(folded) - n + 1)]
+
+
+def is_said(name: str, among: Sequence[str]) -> bool:
+    """Whether the whole of `name` is one of the runs `among`. Names in small letters are words like any other."""
+    return name.casefold() != name and " ".join(words.words(name)) in among
+
+
 def without(question: str, found: Sequence[Named]) -> str:
     """`question` without the names in it: what is asked, whoever it is about. All of it when nothing else is left."""
     bare = question
@@ -81,6 +92,14 @@ def without(question: str, found: Sequence[Named]) -> str:
             bare = re.sub(rf"(?<!\w){re.escape(word)}(?:['’]s)?(?!\w)", " ", bare)
     bare = " ".join(bare.split())
     return bare if words.terms(bare) else question
+
+
+def _tokens(text: str) -> list[str]:
+    return [m.group() for m in _WORD.finditer(text)]
+
+
+def _folded(tokens: Sequence[str]) -> list[str]:
+    return [words.words(t)[0] if words.words(t) else "" for t in tokens]
 
 
 async def _by_handle(

@@ -9,7 +9,9 @@ from uuid import UUID
 from ukai import store
 from ukai.access import OwningEdge, Record, Rights
 from ukai.context import rows
+from ukai.context.scope import Scope
 from ukai.graph import schema
+from ukai.kit import glob
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +20,8 @@ class Reader:
 
     rights: Rights
     edges: tuple[schema.EdgeType, ...]
+    scope: Scope | None = None
+    """Where the agent may look at all; None: wherever the rights allow. It only narrows."""
 
     @property
     def owning(self) -> tuple[OwningEdge, ...]:
@@ -35,7 +39,24 @@ class Reader:
     @property
     def clause(self) -> rows.Clause:
         """True for readable rows of `node n`."""
-        return self.rights.sql("n", self.owning)
+        text, params = self.rights.sql("n", self.owning)
+        if self.scope is None:
+            return text, params
+        place = "coalesce(n.path, '') || '/'"
+        inside = f"(({place}) ~ any(%s::text[]) or (n.type || '#' || n.key) = any(%s::text[]))"
+        outside = f"not (({place}) ~ any(%s::text[]))"
+        globs = [glob.compile(g).sql for g in self.scope.globs]
+        exclude = [glob.compile(g).sql for g in self.scope.exclude]
+        return f"({text} and {inside} and {outside})", [*params, globs, list(self.scope.static_ids), exclude]
+
+    def is_inside(self, node: rows.Node) -> bool:
+        """Whether the scope covers the node: the same rule as in `clause`."""
+        if self.scope is None:
+            return True
+        named = node.handle in self.scope.static_ids or any(
+            glob.compile(g).matches(node.path) for g in self.scope.globs
+        )
+        return named and not any(glob.compile(g).matches(node.path) for g in self.scope.exclude)
 
     async def seen(self, tx: store.Transaction, nodes: Sequence[rows.Node]) -> Mapping[UUID, Record]:
         """What the reader may see of each node, by its id; nodes without anything to see are absent.
@@ -43,7 +64,8 @@ class Reader:
         The records keep those of their owners that may be seen too.
         """
         result: dict[UUID, Record] = {}
-        for id, record in (await rows.records(tx, nodes, self.owning)).items():
+        inside = [n for n in nodes if self.is_inside(n)]
+        for id, record in (await rows.records(tx, inside, self.owning)).items():
             visible = self.rights.visible(record)
             if visible is not None:
                 owners = tuple(o for owner in record.owners if (o := self.rights.visible(owner)) is not None)

@@ -9,7 +9,7 @@ docs/reference/run.md.
 """
 
 from ukai.record import predicate
-from ukai.record.draft import BrokenEntry, Draft, Entry, RunSealed
+from ukai.record.draft import BrokenEntry, Draft, Entry, RunSealed, units_of
 from ukai.record.label import Outcome, label
 from ukai.record.recorder import Recorder
 from ukai.record.rows import (
@@ -80,5 +80,6 @@ __all__ = [
     "predicate",
     "read",
     "retain",
+    "units_of",
     "verify",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from ukai.kit.clock import Clock
 from ukai.record import rows
 from ukai.record.draft import Draft, Part, RunSealed
@@ -15,6 +17,8 @@ class Recorder:
     def __init__(self, db: Database, draft: Draft) -> None:
         self._db = db
         self._draft = draft
+        self._turn = asyncio.Lock()
+        """Tools run side by side; their entries are written one by one, in the order in which they are numbered."""
 
     @classmethod
     async def begin(cls, db: Database, start: Start, *, clock: Clock) -> Recorder:
@@ -26,15 +30,17 @@ class Recorder:
 
     async def add(self, part: Part) -> None:
         """Something happened. Raises RunSealed when the run has ended."""
-        entry = self._draft.add(part)
-        async with self._db.transaction() as tx:
-            await rows.append(tx, self._draft.start.run_id, [entry])
+        async with self._turn:
+            entry = self._draft.add(part)
+            async with self._db.transaction() as tx:
+                await rows.append(tx, self._draft.start.run_id, [entry])
 
     async def refer(self, kind: str, id: str) -> None:
         """A record kept elsewhere: `composition`, `decision`, `commit`; or a `note`."""
-        entry = self._draft.refer(kind, id)
-        async with self._db.transaction() as tx:
-            await rows.append(tx, self._draft.start.run_id, [entry])
+        async with self._turn:
+            entry = self._draft.refer(kind, id)
+            async with self._db.transaction() as tx:
+                await rows.append(tx, self._draft.start.run_id, [entry])
 
     async def seal(self, status: Status, *, reason: str = "") -> Run:
         """End and seal. Raises RunSealed when somebody closed it as abandoned meanwhile: that record then stands."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -35,6 +35,15 @@ class ToolSpec:
     """An expression over the result: true means that the call failed although it returned."""
     target_args: tuple[str, ...] = ()
     """The arguments that name what the call is about; two calls that share them are about the same thing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A tool ready to be called in one turn, for one caller."""
+
+    spec: ToolSpec
+    call: Callable[..., Awaitable[Any]]
+    """Takes the arguments by name and gives a JSON value or text. Raises ToolRetry or ToolFailed for the model."""
 
 
 def parse(doc: document.Document, *, at: str = "") -> tuple[ToolSpec | None, list[Finding]]:

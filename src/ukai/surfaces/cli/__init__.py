@@ -11,6 +11,9 @@ from typer.core import TyperGroup
 from ukai.surfaces.cli import output
 
 VERBS: dict[str, tuple[str, str]] = {
+    "ask": ("ask", "Ask an agent: answer, sources, what was considered."),
+    "run": ("run", "Saved runs: show, list."),
+    "demo": ("demo", "Load the sample company and ask it a question."),
     "access": ("access", "Who may do what, and why: ukai access explain."),
     "db": ("db", "The database: start, stop, status, url, dump, restore."),
     "doctor": ("doctor", "Look at everything Ukai stands on."),

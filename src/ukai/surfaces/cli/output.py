@@ -27,6 +27,8 @@ HERE = Path()
 
 def emit(value: Any, *, as_json: bool, text: str) -> None:
     """`value` as one JSON document, or `text` for people."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\033[K")  # the last line of progress
     if as_json:
         sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
     elif text:
@@ -37,6 +39,25 @@ def progress(message: str, *, quiet: bool = False) -> None:
     """A line on stderr, when a person looks on."""
     if not quiet and sys.stderr.isatty():
         sys.stderr.write(message + "\n")
+
+
+def live(*, quiet: bool) -> Callable[[str], None]:
+    """Progress on stderr: one line that is written over on a terminal, a line for each new stage elsewhere.
+
+    A message is `stage: how far`, or a stage alone.
+    """
+    last = [""]
+
+    def show(message: str) -> None:
+        stage = message.rpartition(":")[0] or message
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\033[K{message}")
+        elif stage != last[0]:
+            sys.stderr.write(f"{stage} ...\n")
+        last[0] = stage
+        sys.stderr.flush()
+
+    return (lambda _: None) if quiet else show
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
