@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from tests.gate.tau_retail import shop
@@ -269,7 +270,7 @@ def _variant(held: Held, item: str) -> str:
 
 def _changes(held: Held, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     places, found = _Places(held), list[dict[str, Any]]()
-    for old, new in zip(arguments["item_ids"], arguments["new_item_ids"], strict=True):
+    for old, new in zip_longest(arguments["item_ids"], arguments["new_item_ids"], fillvalue=""):
         product, was = held.variants.get(old, (NO_PRODUCT, 0))
         becomes = held.variants.get(new, (NO_PRODUCT, 0))[1]
         place = {"at": places.of(old), "product": product}

@@ -7,88 +7,77 @@ batch holds no user twice. At its end the whole database is compared: what a tas
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
 
-from tests.gate.tau_retail import driver, reading, shop
+import pytest
+
+from tests import shared
+from tests.gate.tau_retail import calls, reading, replay, shop
 from tests.gate.tau_retail.conftest import Open
-from ukai import gate, store
-from ukai.gate.author import Author
+from ukai.gate import domains
+from ukai.graph import domain_file
 
-Call = Mapping[str, Any]
+pytestmark = shared.needs("gate", "tau_retail")
 
 REFUSED = {"64/64_6": "invalid_transition", "105/106_0": "rule_violation"}
 """Gold writes that the policy forbids: an exchange on a pending order, one of 21.10 on a gift card with 17.00."""
 
 
-def user_of(call: Call) -> str:
-    arguments = call["arguments"]
-    return str(arguments.get("user_id") or shop.beginning().orders[arguments["order_id"]].user_id)
-
-
-def batches() -> list[list[str]]:
-    """The tasks that write, so that no batch has two tasks about one user."""
-    found: list[tuple[set[str], list[str]]] = []
-    for task, calls in shop.tasks().items():
-        users = {user_of(c) for c in calls}
-        free = next((b for b in found if not b[0] & users), None)
-        if free is None:
-            found.append(free := (set(), []))
-        if calls:
-            free[0].update(users)
-            free[1].append(task)
-    return [tasks for _, tasks in found]
-
-
-async def written(db: store.Database, task: str, call: Call) -> gate.Committed | gate.Rejected:
-    author = Author(kind="agent", id="clerk", run=f"task-{task}", step=call["action_id"])
-    made = await driver.propose(db, call["name"], call["arguments"], key=f"{task}:{call['action_id']}")
-    return await gate.submit(db, made.delta, author=author, rights=gate.ALL, clock=shop.CLOCK, contract=made.contract)
-
-
-async def replayed(
-    db: store.Database, state: reading.State, task: str, calls: Sequence[Call]
-) -> tuple[reading.State, list[tuple[str, list[str]]]]:
-    """The second reading's state after the calls, and which calls the gate refused with which codes."""
-    refused: list[tuple[str, list[str]]] = []
-    for call in calls:
-        said = reading.after(state, call["name"], call["arguments"])
-        outcome = await written(db, task, call)
-        if isinstance(outcome, gate.Rejected):
-            refused.append((f"{task}/{call['action_id']}", [r.code for r in outcome.rejections]))
-            assert isinstance(said, reading.Refusal), (task, call, [r.as_json() for r in outcome.rejections])
-        else:
-            assert isinstance(said, reading.State), (task, call, said)
-            state = said
-    return state, refused
-
-
 async def test_task_by_task_the_graph_ends_as_the_second_reading_says(fresh: Open):
-    refused: list[tuple[str, list[str]]] = []
-    written = 0
-    for tasks in batches():
+    found: list[replay.Answer] = []
+    for tasks in replay.batches():
         async with fresh() as db:
             state = shop.beginning()
             for task in tasks:
-                calls = shop.tasks()[task]
-                users = sorted({user_of(c) for c in calls})
-                state, more = await replayed(db, state, task, calls)
-                refused += more
-                written += len(calls)
+                gold = shop.tasks()[task]
+                users = sorted({replay.user_of(c) for c in gold})
+                state, more = await replay.answered(db, state, task, gold)
+                found += more
                 assert await shop.facts(db, users) == shop.facts_of(state, users), task
             assert await shop.facts(db) == shop.facts_of(state)
 
-    assert written == 176
-    assert {call: codes[0] for call, codes in refused} == REFUSED
+    assert len(found) == 176
+    assert [str(a) for a in found if not a.agrees] == []
+    assert {a.call: a.codes[0] for a in found if a.is_refused} == REFUSED
 
 
-async def test_one_after_the_other_on_one_database_the_two_refuse_the_same(fresh: Open):
+async def test_one_after_the_other_on_one_database_both_refuse_the_same(fresh: Open):
     state = shop.beginning()
-    refused: list[tuple[str, list[str]]] = []
+    found: list[replay.Answer] = []
     async with fresh() as db:
-        for task, calls in shop.tasks().items():
-            state, more = await replayed(db, state, task, calls)
-            refused += more
+        for task, gold in shop.tasks().items():
+            state, more = await replay.answered(db, state, task, gold)
+            found += more
 
         assert await shop.facts(db) == shop.facts_of(state)
-    assert len(refused) == 67  # most of these orders were changed by an earlier task
+    assert [str(a) for a in found if not a.agrees] == []
+    assert sum(a.is_refused for a in found) == 67  # most of these orders were changed by an earlier task
+
+
+async def test_calls_that_the_policy_allows_and_forbids_are_judged_alike(fresh: Open):
+    async with fresh() as db:
+        state, found = await replay.answered(db, shop.beginning(), "any", calls.anyhow(400))
+
+        assert await shop.facts(db) == shop.facts_of(state)
+    assert [str(a) for a in found if not a.agrees] == []
+    allowed = {a.call.split(":")[1] for a in found if not a.is_refused}
+    refused = {a.call.split(":")[1] for a in found if a.is_refused}
+    assert allowed == reading.WRITES
+    assert refused == reading.WRITES - {"modify_user_address"}  # the policy forbids none
+
+
+@pytest.mark.parametrize("rule", calls.FORBIDDEN)
+async def test_without_its_rule_a_forbidden_call_gets_through(fresh: Open, rule: str):
+    made = calls.FORBIDDEN[rule]()
+    async with fresh() as db:
+        state, found = await replay.answered(db, shop.beginning(), rule, made)
+        assert [a.is_refused for a in found] == [False] * (len(made) - 1) + [True]
+        assert all(a.agrees for a in found)
+
+        source = (Path(__file__).parent / "domain.yaml").read_text(encoding="utf-8")
+        bent, findings = domain_file.read(calls.without(source, rule).encode(), name="domain.yaml")
+        assert bent is not None, findings
+        await domains.upload(db, bent, author=shop.INTAKE, at=shop.CLOCK.now())
+        _, found = await replay.answered(db, state, rule, made[-1:])
+
+    assert not found[-1].is_refused, str(found[-1])
