@@ -6,6 +6,7 @@ order by change number alone would let a reader pass a number whose transaction 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,6 +17,8 @@ from ukai.gate.rights import Rights
 BEGINNING = ""
 """The cursor before the first change that is kept."""
 MAX_LIMIT = 1_000
+_NUMBER = re.compile(r"[0-9]{1,18}\Z")
+"""What the database counts with has 19 digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,7 @@ class Gone(history.Gone):
 
 
 async def read(db: store.Database, cursor: str, *, rights: Rights | None, limit: int = 100) -> Page:
-    """The changes after `cursor`, oldest first, those of records that `rights` may read now.
+    """The changes after `cursor`, oldest first, those of records that `rights` may read now, of these the fields.
 
     Raises Gone when the cursor is too old, or comes from before the database was restored.
     """
@@ -51,12 +54,13 @@ async def read(db: store.Database, cursor: str, *, rights: Rights | None, limit:
         # Read before the changes: what finishes in between is not passed.
         settled = await rows.feed_end(tx)
         found = await rows.feed(tx, after, limit=limit + 1, allowed=rights.sql("n", await rows.owning_edges(tx)))
-    page = found[:limit]
+        page = found[:limit]
+        changes = await history.seen(tx, [history.change(r) for r in page], rights=rights)
     last = (int(page[-1]["xid"]), page[-1]["seq"]) if page else (int(after[0]), after[1])
     if len(found) <= limit:
         last = max(last, (int(settled[0]), settled[1]))  # hidden changes are not looked at again
     return Page(
-        changes=tuple(history.change(r) for r in page),
+        changes=tuple(changes),
         cursor=_cursor(state["timeline"], last),
         more=len(found) > limit,
     )
@@ -83,7 +87,7 @@ def _position(cursor: str, timeline: str, floor: tuple[str | int, int]) -> tuple
     if cursor == BEGINNING:
         return str(floor[0]), floor[1]
     parts = cursor.split(".")
-    if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):
+    if len(parts) != 3 or not all(_NUMBER.match(p) for p in parts[1:]):
         raise Gone("it is no cursor of this feed", cursor=cursor)
     if parts[0] != timeline:
         raise Gone("the database was restored since", cursor=cursor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from ukai import store
 from ukai.access import record
 from ukai.gate import rows
 from ukai.gate.author import Author
-from ukai.gate.rights import Rights
+from ukai.gate.rights import ALL, Rights
 from ukai.kit import handle
 from ukai.kit.errors import PermanentError
 
@@ -118,13 +118,32 @@ async def of_node(
     if id is None or rights is None:
         return []
     found = [_change(r) for r in await rows.changes_of(tx, id, window, edges=edges, allowed=await _allowed(tx, rights))]
-    record = await _record(tx, id)
-    return [c if c.kind == "edge" or record is None else _seen(c, record, rights) for c in found]
+    return await seen(tx, found, rights=rights)
 
 
-async def of_commit(tx: store.Transaction, commit: UUID) -> list[Change]:
-    """All changes of one commit, in order: what an undo starts from. For the system itself: nothing is left out."""
-    return [_change(r) for r in await rows.changes_in(tx, commit)]
+async def of_commit(tx: store.Transaction, commit: UUID, *, rights: Rights | None) -> list[Change]:
+    """The changes of one commit, in order: with `rights.ALL` what an undo starts from."""
+    if rights is None:
+        return []
+    found = await rows.changes_in(tx, commit, allowed=await _allowed(tx, rights))
+    return await seen(tx, [_change(r) for r in found], rights=rights)
+
+
+async def seen(tx: store.Transaction, changes: Sequence[Change], *, rights: Rights) -> list[Change]:
+    """Changes of records that may be read, without the fields that may not. A change of which nothing is left is not
+    there; edges have no fields that are read one by one.
+    """
+    if rights is ALL:
+        return list(changes)
+    records = await _records(tx, {c.id for c in changes if c.kind == "node"})
+    found: list[Change] = []
+    for change in changes:
+        if change.kind != "node":
+            found.append(change)
+        elif change.id in records:
+            left = _seen(change, records[change.id], rights)
+            found += [left] if left.fields or change.op != "update" else []
+    return found
 
 
 async def search(tx: store.Transaction, text: str, *, rights: Rights | None, window: Window = NOW) -> list[Change]:
@@ -134,12 +153,13 @@ async def search(tx: store.Transaction, text: str, *, rights: Rights | None, win
     """
     if rights is None:
         return []
-    found: list[Change] = []
-    for row in await rows.changes_about(tx, text, window, allowed=await _allowed(tx, rights)):
-        record = await _record(tx, row["id"])
-        if record is not None and (seen := _seen(_change(row), record, rights)).fields:
-            found.append(seen)
-    return found
+    found = await rows.changes_about(tx, text, window, allowed=await _allowed(tx, rights))
+    whole = {r["seq"]: len(r["fields"]) for r in found}
+    shown = await seen(tx, [_change(r) for r in found], rights=rights)
+    # Words that stand only in what may not be read find nothing: else a search would tell them.
+    return [
+        c for c in shown if len(c.fields) == whole[c.seq] or await rows.holds(tx, text, before=c.before, after=c.after)
+    ]
 
 
 async def index(db: store.Database, *, batch: int = 5_000) -> int:
@@ -176,10 +196,10 @@ async def as_of(tx: store.Transaction, named: str | UUID, at: datetime, *, right
             alive = True
         elif change["fields"] != ["@readers"]:
             version = change["version"] - 1
-    record = _as_record(row)
+    record = (await _records(tx, {row["id"]}))[row["id"]]
+    values = {k: v for k, v in values.items() if rights.read(record, k).allowed}
     state = values.pop("state", None)
-    props = {k: v for k, v in values.items() if rights.read(record, k).allowed}
-    return Past(id=row["id"], type=row["type"], key=row["key"], props=props, state=state, version=version, alive=alive)
+    return Past(id=row["id"], type=row["type"], key=row["key"], props=values, state=state, version=version, alive=alive)
 
 
 async def shares(tx: store.Transaction, *, window: Window = NOW, by_author: bool = False) -> list[Share]:
@@ -206,18 +226,32 @@ async def _allowed(tx: store.Transaction, rights: Rights) -> rows.Allowed:
     return rights.sql("n", await rows.owning_edges(tx))
 
 
-async def _record(tx: store.Transaction, id: UUID) -> record.Record | None:
-    row = await rows.node(tx, id)
-    return None if row is None else _as_record(row)
+async def _records(tx: store.Transaction, wanted: Collection[UUID]) -> dict[UUID, record.Record]:
+    """Nodes as they stand, deleted or not, with their owners: what rights are decided about."""
+    ids = [str(id) for id in wanted]
+    above: dict[str, list[str]] = {}
+    for owned, owner in await rows.owned_by(tx, ids, depth=record.OWNERS_DEPTH):
+        above.setdefault(owned, []).append(owner)
+    owners = await rows.records(tx, sorted({o for many in above.values() for o in many}))
+
+    def chain(id: str, depth: int) -> tuple[record.Record, ...]:
+        named = above.get(id, ()) if depth else ()
+        return tuple(_as_record(owners[o], chain(o, depth - 1)) for o in named if o in owners)
+
+    found: dict[UUID, record.Record] = {}
+    for row in await rows.nodes(tx, ids):
+        found[row["id"]] = _as_record(row, chain(str(row["id"]), record.OWNERS_DEPTH))
+    return found
 
 
-def _as_record(row: Mapping[str, Any]) -> record.Record:
+def _as_record(row: Mapping[str, Any], owners: tuple[record.Record, ...]) -> record.Record:
     return record.Record(
         type=row["type"],
         key=row["key"],
         path=row["path"],
         fields={**row["props"], "state": row["state"]},
         readers=None if row["readers"] is None else frozenset(row["readers"]),
+        owners=owners,
     )
 
 

@@ -243,6 +243,11 @@ async def node(tx: store.Transaction, id: UUID) -> dict[str, Any] | None:
     return found[0] if found else None
 
 
+async def nodes(tx: store.Transaction, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Nodes as they stand, deleted or not."""
+    return await _dicts(tx, "select * from node where id = any (%s::uuid[])", (list(ids),))
+
+
 async def readable(
     tx: store.Transaction,
     *,
@@ -287,9 +292,18 @@ async def changes_of(
     return await _dicts(tx, statement, [id, *ends, *window.params])
 
 
-async def changes_in(tx: store.Transaction, commit: UUID) -> list[dict[str, Any]]:
-    """Changes of one commit, in order."""
-    return await _dicts(tx, _CHANGE + " where c.commit = %s order by c.seq", (commit,))
+_VISIBLE = """ and case c.kind
+    when 'node' then exists (select 1 from node n where n.id = c.id and {allowed})
+    else exists (select 1 from edge e join node n on n.id = e.src where e.id = c.id and {allowed})
+         and exists (select 1 from edge e join node n on n.id = e.dst where e.id = c.id and {allowed}) end"""
+"""Changes of nodes that may be read, and of edges between such. `allowed` stands three times in it."""
+
+
+async def changes_in(tx: store.Transaction, commit: UUID, *, allowed: Allowed) -> list[dict[str, Any]]:
+    """Changes of one commit, in order; `allowed` hides nodes (and edges to such)."""
+    text, params = allowed
+    statement = _put("{change} where c.commit = %s" + _VISIBLE + " order by c.seq", change=_CHANGE, allowed=text)
+    return await _dicts(tx, statement, [commit, *params, *params, *params])
 
 
 async def changes_about(tx: store.Transaction, text: str, window: Window, *, allowed: Allowed) -> list[dict[str, Any]]:
@@ -309,6 +323,14 @@ async def changes_about(tx: store.Transaction, text: str, window: Window, *, all
         page=_PAGE,
     )
     return await _dicts(tx, statement, [text, *params, *window.params])
+
+
+async def holds(tx: store.Transaction, text: str, *, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether the words of `text` stand in these values."""
+    return await tx.value(
+        "select change_words(%s::jsonb, %s::jsonb) @@ websearch_to_tsquery('simple', %s)",
+        (Jsonb(dict(before)), Jsonb(dict(after)), text),
+    )
 
 
 async def index_text(tx: store.Transaction, limit: int) -> int:
@@ -397,13 +419,9 @@ async def feed(
 ) -> list[dict[str, Any]]:
     """Changes of finished transactions after the position, in order. `allowed` hides nodes (and edges to such)."""
     text, params = allowed or ("true", ())
-    visible = """ and case c.kind
-            when 'node' then exists (select 1 from node n where n.id = c.id and {allowed})
-            else exists (select 1 from edge e join node n on n.id = e.src where e.id = c.id and {allowed})
-                 and exists (select 1 from edge e join node n on n.id = e.dst where e.id = c.id and {allowed}) end"""
     statement = _put(
         "{change} where (c.xid, c.seq) > (%s::xid8, %s) and c.xid < pg_snapshot_xmin(pg_current_snapshot())"
-        + (visible if allowed else "")
+        + (_VISIBLE if allowed else "")
         + " order by c.xid, c.seq limit %s",
         change=_CHANGE,
         allowed=text,
