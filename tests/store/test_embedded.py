@@ -18,7 +18,7 @@ import pytest
 
 from tests import scratch
 from tests.store import rig
-from ukai.store import binaries, embedded, folder, process, server
+from ukai.store import account, binaries, embedded, folder, process, server
 from ukai.store.failures import DatabaseBusy, EmbeddedBroken, EmbeddedUnfit
 
 BLOCKED = ("/bin/false",)
@@ -59,6 +59,27 @@ def test_four_processes_at_once_share_one_server(bare_dir: Path):
     assert {out.strip() for out, _ in said} == {embedded.running(bare_dir).url}  # type: ignore[union-attr]
     log = folder.Place(bare_dir).log_file.read_text()
     assert log.count("starting PostgreSQL") == 1
+
+
+def test_a_server_whose_starter_was_killed_just_now_is_waited_for(data_dir: Path):
+    program = binaries.choose(binaries.every()).program("postgres")
+    prefix = account.fit_for(data_dir, program).prefix
+    sockets = folder.Place(data_dir).socket_dir()
+    late = ["/bin/sh", "-c", 'read -r go; exec "$@"', "sh", *prefix, program, "-D", str(data_dir)]
+    late += ["--listen_addresses=", f"--unix_socket_directories={sockets}"]
+    with subprocess.Popen(late, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as orphan:
+        called = process.on_the_way(data_dir)
+        joiner = rig.ensured_elsewhere(data_dir)
+        rig.eventually(lambda: folder.Place(data_dir).used_at() > 0)  # it has the lock, and looks around
+        assert orphan.stdin is not None
+        orphan.stdin.write(b"go\n")
+        orphan.stdin.close()
+
+        out, err = joiner.communicate(timeout=60)
+
+        assert (out.strip(), err) == (embedded.running(data_dir).url, "")  # type: ignore[union-attr]
+        assert called == [orphan.pid] == [rig.pid_of(data_dir)]
+        embedded.stop(data_dir)
 
 
 def test_rows_survive_a_kill_of_the_server(data_dir: Path):

@@ -1,7 +1,7 @@
 """The database: embedded server, pool, migrations and one Transaction value; nothing of the domain.
 
     async with store.connect(url) as db, db.transaction() as tx:
-        await tx.execute("insert into node ...", (...))
+        await tx.execute("insert into run ...", (...))
 
 Callers open a transaction and hand it down; each room keeps its SQL in its `rows.py`.
 """

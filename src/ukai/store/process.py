@@ -36,6 +36,27 @@ def left_behind(data_dir: Path) -> list[int]:
     return [pid for pid in _pids() if is_alive(pid) and _works_in(pid, data_dir)]
 
 
+def on_the_way(data_dir: Path) -> list[int]:
+    """Servers of `data_dir` that were called, in whatever stage: also the one whose starter was killed just now.
+
+    Such a one has no pid file yet. Its command line names the folder from the shell that forks it onwards, and until
+    that shell begins it holds the starter's lock.
+    """
+    if not _has_proc():
+        return [pid for pid, command in _commands() if f" -D {data_dir}" in command and is_alive(pid)]
+    return [pid for pid in _pids() if _was_called_for(pid, data_dir) and is_alive(pid)]
+
+
+def _was_called_for(pid: int, data_dir: Path) -> bool:
+    here = _PROC / str(pid)
+    try:
+        words = (here / "cmdline").read_bytes().split(b"\0")
+        at = words.index(b"-D")
+        return words[at + 1] == os.fsencode(data_dir) and here.stat().st_uid in {os.geteuid(), data_dir.stat().st_uid}
+    except (OSError, ValueError, IndexError):
+        return False
+
+
 def _works_in(pid: int, data_dir: Path) -> bool:
     here = _PROC / str(pid)
     try:
@@ -66,6 +87,14 @@ def _state(pid: int) -> str | None:
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
         return None
+
+
+def _commands() -> Iterator[tuple[int, str]]:
+    done = subprocess.run(["/bin/ps", "-axww", "-o", "pid=,command="], capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        pid, _, command = line.strip().partition(" ")
+        if pid.isdigit():
+            yield int(pid), command
 
 
 def _ps(pid: int, field: str) -> str:

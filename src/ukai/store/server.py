@@ -59,6 +59,13 @@ def running(place: Place) -> Server | None:
     return Server(data_dir=place.data_dir, pid=noted.pid, socket_dir=noted.socket_dir, has_database=bool(row[1]))
 
 
+def present(place: Place) -> list[int]:
+    """Processes that are the server of the data folder or are about to be, whether they answer or not."""
+    noted = place.noted()
+    known = [noted.pid] if noted is not None and process.serves(noted.pid, place.data_dir) else []
+    return known or process.on_the_way(place.data_dir)
+
+
 def opened(sockets: Path) -> psycopg.Connection[tuple[object, ...]]:
     """A connection for the lifecycle's own questions."""
     return psycopg.connect(
@@ -71,6 +78,7 @@ def opened(sockets: Path) -> psycopg.Connection[tuple[object, ...]]:
 
 def halt(place: Place, *, timeout_s: float = STOP_S) -> bool:
     """End the server; the caller holds the lock. False when none ran."""
+    wait(lambda: place.noted() or not present(place), timeout_s)  # one that was only just called has no pid file yet
     noted = place.noted()
     if noted is None or not process.serves(noted.pid, place.data_dir):
         place.remove_sockets()
@@ -87,17 +95,16 @@ def halt(place: Place, *, timeout_s: float = STOP_S) -> bool:
 
 def clear(place: Place, *, patience_s: float = START_S) -> None:
     """After a kill: end the children that have not noticed yet, and remove a pid file PostgreSQL would believe."""
-    noted = place.noted()
-    if noted is not None and process.serves(noted.pid, place.data_dir):
-        # Alive, and no connection: it recovers, starts or stops.
-        if not wait(lambda: running(place) or not process.is_alive(noted.pid), patience_s):
+    if called := present(place):
+        # Alive, and no connection: it starts (perhaps its starter was killed), recovers or stops.
+        if not wait(lambda: running(place) or not present(place), patience_s):
             raise EmbeddedBroken(
-                f"the server (pid {noted.pid}) runs and does not answer",
+                f"the server (pid {called[0]}) runs and does not answer",
                 log_file=place.log_file,
                 log=place.log_end(),
                 hint="`ukai db stop` ends it",
             )
-        if process.is_alive(noted.pid):
+        if present(place):
             return
     for sign in (None, signal.SIGQUIT, signal.SIGKILL):
         if sign is not None:

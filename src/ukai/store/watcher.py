@@ -80,8 +80,7 @@ def _ended(place: Place, fd: int, idle_s: float) -> bool:
 def _over(place: Place, fd: int) -> bool:
     """No server is left to watch: seen, and our own place given up, under the lock, so that no start comes between."""
     with place.locked(timeout_s=server.START_S):
-        noted = place.noted()
-        if noted is not None and process.serves(noted.pid, place.data_dir):
+        if server.present(place):
             return False
         os.close(fd)
         return True
