@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from ukai import store
+from ukai.gate import graph_store, rows
 from ukai.gate import program as programs
-from ukai.gate import rows
 from ukai.kit import ids
 
 RETRIES = 3
@@ -15,7 +14,7 @@ PAUSE_S = (0.005, 0.05)
 
 
 async def run(
-    db: store.Database, program: programs.Program, *, judge: rows.Judge | None, entropy: ids.Entropy
+    graph: graph_store.GraphStore, program: programs.Program, *, judge: rows.Judge | None, entropy: ids.Entropy
 ) -> rows.Answer:
     """`{"commit", "nodes"}` or `{"problems": [..]}`; `judge` is asked between the locks and the writing.
 
@@ -23,10 +22,7 @@ async def run(
     """
     why = ""
     for _ in range(1 + RETRIES):
-        if judge is None:
-            answer = await rows.commit(db, program.body)
-        else:
-            answer = await rows.commit_judged(db, program.body, judge)
+        answer = await graph.commit(program.body, judge)
         why = answer.get("retry", "")
         if not why:
             return answer

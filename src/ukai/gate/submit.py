@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from ukai import store
-from ukai.gate import audit, commit, domains, door, explain, judge, program, rows, shape
+from ukai.gate import audit, commit, domains, door, explain, graph_store, judge, program, rows, shape
 from ukai.gate import contract as contracts
 from ukai.gate import delta as deltas
 from ukai.gate import limits as limits_
@@ -192,7 +192,8 @@ class _Work:
                 return Rejected(rejections=tuple(found))
             judging = judge.is_needed(plan, catalogue, rights)
             asked = judge.Judge(program=made, plan=plan, catalogue=catalogue, rights=rights, author=self.author)
-            answer = await commit.run(self.db, made, judge=asked if judging else None, entropy=self.entropy)
+            graph = graph_store.Postgres(db=self.db)
+            answer = await commit.run(graph, made, judge=asked if judging else None, entropy=self.entropy)
             problems = answer.get("problems")
             if not problems:
                 return self._committed(answer, (*plan.warnings, *found))
