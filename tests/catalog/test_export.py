@@ -54,6 +54,15 @@ def test_a_portable_manifest_is_the_native_one(tmp_path: Path):
     assert agent.manifest.metadata == {"author": "somebody"}
 
 
+@pytest.mark.parametrize("entry", ["a b", "a%20b", "%", "", "100 %", "\u00a0", "a\tb", "%C2%A0"])
+def test_an_entry_of_a_list_may_hold_what_separates_entries(entry: str):
+    flat = dialect.portable({"name": "x", "skills": [entry, "z"]})
+
+    doc, _ = dialect.native(document.Document(name="x", data=flat))
+
+    assert doc.data["skills"] == [entry, "z"]
+
+
 @pytest.mark.parametrize(
     ("line", "code", "where"),
     [

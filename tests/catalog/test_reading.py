@@ -94,15 +94,17 @@ def test_links_inside_the_workspace_are_followed(tmp_path: Path):
 
 def test_loops_of_links_end(tmp_path: Path):
     build.workspace(tmp_path, {AGENT: build.agent()})
-    (tmp_path / "agents" / "coach" / "again").symlink_to(tmp_path / "agents")
+    for name in ("again", "and-again", "once-more"):
+        (tmp_path / "agents" / "coach" / name).symlink_to(tmp_path / "agents")
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "a.py").symlink_to(tmp_path / "tools" / "b.py")
     (tmp_path / "tools" / "b.py").symlink_to(tmp_path / "tools" / "a.py")
 
-    codes = [code for _, code, _ in findings(tmp_path)]
+    found = findings(tmp_path)
 
-    assert "symlink_loop" in codes
-    assert codes.count("symlink_broken") == 2
+    loops = [where for _, code, where in found if code == "symlink_loop"]
+    assert loops == [f"agents/coach/{n}:1:1" for n in ("again", "and-again", "once-more")]
+    assert [code for _, code, _ in found].count("symlink_broken") == 2
 
 
 def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(tmp_path: Path):

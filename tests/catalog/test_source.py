@@ -95,6 +95,22 @@ def test_what_is_no_python_is_one_finding(text: str):
     assert findings[0].code in ("python_syntax", "encoding")
 
 
+@pytest.mark.parametrize("terms", [200, 700, 900, 2_000, 20_000])
+@pytest.mark.parametrize(
+    ("opening", "term", "end"),
+    [
+        ("def f(a: int", " | int", "):\n    'Finds.'\n"),
+        ("TOOLS = ['a'", " + 'a'", "]\n"),
+        ("TOOLS = f", "(1)", "\n"),
+        ("x = ", "-", "1\n"),
+    ],
+)
+def test_code_that_is_nested_deeply_keeps_nobody_from_linting(opening: str, term: str, end: str, terms: int):
+    _, findings = read(opening + term * terms + end)
+
+    assert all(f.where.startswith("tools.py:") for f in findings)
+
+
 def test_plain_functions_are_tools_by_their_annotations_and_docstring():
     declared, findings = read(
         "from typing import Annotated, Literal, Optional\n\n"

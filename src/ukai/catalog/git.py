@@ -52,7 +52,8 @@ class Repository:
     def commit(self, revision: str) -> str:
         """The full hash of a revision. Raises GitError."""
         try:
-            out = _run(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"], self.top)
+            # With its suffix, nothing that a caller writes can be an option of git.
+            out = _run(["rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"], self.top)
         except GitError as error:
             raise GitError(f"no revision is named {revision!r}") from error
         return out.decode().strip()
@@ -138,7 +139,7 @@ def _run(arguments: list[str], folder: Path, *, given: bytes = b"") -> bytes:
     }
     command = ["git", "-c", "core.fsmonitor=false", "-c", "core.quotepath=off", *arguments]
     try:
-        done = subprocess.run(  # noqa: S603 - fixed program, revisions verified by --end-of-options
+        done = subprocess.run(  # noqa: S603 - a fixed program; revisions come from `commit` alone
             command, cwd=folder, env=environment, input=given, capture_output=True, timeout=TIMEOUT_S, check=False
         )
     except FileNotFoundError as error:

@@ -61,10 +61,11 @@ def read(raw: bytes, *, name: str) -> tuple[Declared, list[Finding]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an odd escape in a user's text is theirs to see, not lint's to print
             module = ast.parse(text, filename=name)
+        reader = _Reader(module, name)
+        reader.read()
+    # Deep nesting ends in a RecursionError or a MemoryError, in Python's parser or in the reader.
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return Declared(), [*findings, _syntax(error, name)]
-    reader = _Reader(module, name)
-    reader.read()
     findings += reader.findings
     return Declared(specs=reader.specs, places=reader.places, indexes=tuple(reader.indexes())), findings
 
