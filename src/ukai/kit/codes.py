@@ -61,6 +61,8 @@ CODES: dict[str, str] = {
     "invalid_url": "An address of a server is incomplete, or its provider has no servers of one's own.",
     # record.seal: saved runs
     "record_schema": "The record was written by a newer Ukai, or its schema is not known here.",
+    "record_repeated": "A record with this id stands above in the same file.",
+    "run_not_read": "No run of this id is there, or none that the caller may read.",
     "record_unreadable": "The file holds no record at all.",
     "record_changed": "The record was changed after it was sealed.",
     "record_broken": "Parts of the record contradict each other.",
