@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 
 from tests.store import rig
-from ukai.store import embedded, folder
+from ukai.store import embedded, folder, watcher
 
 HALF_A_SECOND = replace(rig.QUIET, idle_minutes=0.5 / 60)
 LONG = replace(rig.QUIET, idle_minutes=10)
@@ -46,15 +46,15 @@ def test_a_watcher_that_was_killed_is_replaced_at_the_next_join(data_dir: Path):
     embedded.ensure(data_dir, LONG)
     pid = rig.pid_of(data_dir)
     rig.eventually(lambda: embedded.is_watched(data_dir))
-    (watcher,) = rig.watchers(data_dir)
-    os.kill(watcher, signal.SIGKILL)
+    (killed,) = rig.watchers(data_dir)
+    os.kill(killed, signal.SIGKILL)
     rig.eventually(lambda: not embedded.is_watched(data_dir))
 
     embedded.ensure(data_dir, LONG)
 
     rig.eventually(lambda: embedded.is_watched(data_dir))
     assert rig.pid_of(data_dir) == pid
-    assert rig.watchers(data_dir) != [watcher]
+    assert rig.watchers(data_dir) != [killed]
 
 
 def test_a_watcher_follows_its_server_over_a_restart(data_dir: Path):
@@ -65,6 +65,18 @@ def test_a_watcher_follows_its_server_over_a_restart(data_dir: Path):
     embedded.ensure(data_dir, HALF_A_SECOND)
 
     rig.eventually(lambda: _is_stopped(data_dir))
+
+
+def test_a_watcher_does_not_give_up_its_place_while_a_server_lives(data_dir: Path):
+    embedded.ensure(data_dir, rig.QUIET)
+    place = folder.Place(data_dir)
+    fd = os.open(place.watch_file, os.O_RDWR | os.O_CREAT, 0o600)
+
+    while_it_lives = watcher._over(place, fd)
+    embedded.stop(data_dir)
+    afterwards = watcher._over(place, fd)
+
+    assert (while_it_lives, afterwards) == (False, True)
 
 
 def test_many_joins_have_one_watcher(data_dir: Path):
