@@ -70,7 +70,7 @@ async def refused(
                 findings=[r.as_json() for r in rejections],
                 body=masked(source, catalogue),
             )
-    except failures.UkaiError as error:
+    except (failures.UkaiError, rows.Fault) as error:
         raise AuditFailed(str(error), rejections=rejections) from error
 
 
@@ -95,6 +95,15 @@ async def attempts(tx: store.Transaction, *, author: str = "", run: str = "", li
 async def top_codes(tx: store.Transaction, *, window: rows.Window, limit: int = 20) -> list[tuple[str, str, int]]:
     """(author id, code, attempts) with the most attempts: what writers stumble over."""
     return await rows.top_codes(tx, window, limit)
+
+
+async def forget(db: store.Database, *, attempts_before: datetime, keys_before: datetime) -> tuple[int, int]:
+    """Retention: how many refused attempts and how many used keys were let go.
+
+    A delta that is sent again under a forgotten key is a new delta: keep keys for longer than anybody retries.
+    """
+    async with db.transaction() as tx:
+        return await rows.forget_attempts(tx, attempts_before), await rows.forget_keys(tx, keys_before)
 
 
 def hash_of(source: Any) -> str:

@@ -62,7 +62,7 @@ async def rejections(
         p
         for p in problems
         if (p.get("hidden") or p.get("n") not in hidden)
-        and not (p["code"] == "cardinality_min" and not p["where"] and p["type"] in kept)
+        and not (p["code"] == "cardinality_min" and p["follows"] and p["type"] in kept)
     ]
     writer = _Writer(facts=facts, program=program, plan=plan, catalogue=catalogue)
     found = [writer.rejection(p) for p in shown if p["code"] != "needs"]
@@ -146,6 +146,12 @@ class _Writer:
         if p.get(name) is None:
             return "no value"
         return MASK if field is not None and field.sensitive else canonical.dumps(p[name])
+
+    def given(self, p: Problem) -> str:
+        """The value that the operation gives to the problem's field."""
+        op, field = self.op(p["where"]), self.field(p)
+        value = {**getattr(op, "match", {}), **getattr(op, "set", {})}.get(p["field"])
+        return MASK if field is not None and field.sensitive else canonical.dumps(value)
 
     def name(self, p: Problem) -> str:
         if "edge" in p:
@@ -331,7 +337,7 @@ def _unique(w: _Writer, p: Problem) -> Rejection:
         f"{what} is taken by {who}",
         field=p.get("field") or "",
         expected=f"a {what} that no other {p['type']} has",
-        received=str(p.get("key") or ""),
+        received=w.given(p) if p.get("field") else str(p.get("key") or ""),
         expected_value={"holder": holder},
         hint=f"update {holder} instead, or choose another {what}" if holder else f"choose another {what}",
     )

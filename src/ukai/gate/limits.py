@@ -21,6 +21,8 @@ class Limits:
     """Characters of an idempotency key."""
     follow: int = 1_000
     """Records that may follow from one delta, by cascade or by inherited readers."""
+    lock_s: float = 2.0
+    """How long a commit waits for one lock of another writer before it begins again."""
     shown: int = 50
     """Rejections that are handed back; how many more there are is said."""
 

@@ -41,6 +41,8 @@ class Window:
         return (self.since, self.since, self.until, self.until, self.before, self.before, self.limit)
 
 
+Fault = psycopg.Error
+"""Whatever the driver says went wrong."""
 AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
@@ -595,3 +597,13 @@ async def deletions(
     )
     found = await _dicts(tx, statement, [[t for t, _ in named], [k for _, k in named], *params])
     return {(r["type"], r["key"]): r for r in found}
+
+
+async def forget_attempts(tx: store.Transaction, before: datetime) -> int:
+    """Let go of older refused attempts; how many."""
+    return await tx.execute("delete from attempt where at < %s", (before,))
+
+
+async def forget_keys(tx: store.Transaction, before: datetime) -> int:
+    """Let go of keys that were used earlier; how many."""
+    return await tx.execute("delete from idempotency where at < %s", (before,))

@@ -240,6 +240,7 @@ class _Work:
             new_id=lambda: ids.time_ordered(self.at, entropy=self.entropy),
             cascade_limit=self.limits.follow,
         )
+        made.body["lock_timeout"] = f"{int(self.limits.lock_s * 1000)}ms"
         if self.key:
             made.body |= {"scope": self.author.scope, "key": self.key, "hash": audit.hash_of(plan.delta.source)}
         if self.dry_run:

@@ -98,6 +98,15 @@ class Writer:
         return row[0]
 
 
+async def somebody_waits(db: store.Database) -> None:
+    """Wait until some connection waits for a lock."""
+    async with db.statements() as tx, asyncio.timeout(PATIENCE_S):
+        while True:
+            if await tx.value("select count(*) from pg_locks where not granted"):
+                return
+            await asyncio.sleep(0.005)
+
+
 def outcome(answer: Answer) -> str:
     """`committed`, `replayed`, the codes, why it would begin again, or the error."""
     if "commit" in answer:

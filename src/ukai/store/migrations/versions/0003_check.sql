@@ -141,7 +141,8 @@ create function gate_check_counts(nodes gate_node[], edges gate_edge[], o gate_o
 begin
     return array(
     with cut as (
-        select e.src, e.dst, e.type, null::text as at from edge e where e.id = any (o.severed)
+        select e.src, e.dst, e.type, (select min(x.at) from unnest(nodes) x where x.act = 'delete') as at
+        from edge e where e.id = any (o.severed)
         union
         select e.src, e.dst, e.type, x.at from unnest(edges) x join edge e on e.id = o.edges[x.n + 1]
         where x.act = 'delete' and e.gone = 0 and not e.id = any (o.severed)
@@ -174,7 +175,11 @@ begin
     select jsonb_build_object('code', case when now + step > most then 'cardinality_max' else 'cardinality_min' end,
                               'where', coalesce(made, at, ''), 'type', c.type, 'side', side,
                               'expected', case when now + step > most then most else least end, 'received', now + step,
-                              'id', node, 'node_type', v.type, 'key', v.key)
+                              'id', node, 'node_type', v.type, 'key', v.key, 'follows', made is null,
+                              'holders', array(
+                                  select case side when 'out' then e.dst else e.src end from edge e
+                                  where e.gone = 0 and e.type = c.type and node = case side when 'out' then e.src else e.dst end
+                                  limit 5))
     from counted c left join node v on v.id = c.node
     where (now + step > most and step > 0) or (now + step < least and (step < 0 or made is not null))
     );
@@ -214,7 +219,11 @@ begin
     where not exists (select 1 from edge_type where edge = t.type)
     union all
     select jsonb_build_object('code', 'cardinality_max', 'where', t."where", 'type', t.type, 'side', t.name,
-                              'expected', 1, 'received', 2, 'id', v.id, 'node_type', v.type, 'key', v.key)
+                              'expected', 1, 'received', 2, 'id', v.id, 'node_type', v.type, 'key', v.key, 'follows', false,
+                              'holders', array(
+                                  select case t.name when 'out' then e.dst else e.src end
+                                  from claim c join edge e on e.id = c.holder
+                                  where c.type = t.type and c.name = t.name and c.value = t.value))
     from jsonb_to_recordset(o.taken) t(type text, name text, value text, "where" text)
     join edge_type on edge = t.type
     left join node v on v.id = t.value::uuid
