@@ -1,11 +1,20 @@
 """`python -m ukai` and the `ukai` command."""
 
+from pathlib import Path
+from typing import Any
+
 from ukai.surfaces import cli
 
 
 def main() -> None:
     """Run the command line."""
-    cli.main()
+    cli.main(serve=_serve)
+
+
+def _serve(workspace: Path, **options: Any) -> None:
+    from ukai import serve  # only what serves loads a server
+
+    serve.serve(workspace, **options)
 
 
 if __name__ == "__main__":

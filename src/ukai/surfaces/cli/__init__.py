@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -10,10 +11,13 @@ from typer.core import TyperGroup
 
 from ukai.surfaces.cli import output
 
+Serve = Callable[..., None]
+
 VERBS: dict[str, tuple[str, str]] = {
     "ask": ("ask", "Ask an agent: answer, sources, what was considered."),
     "run": ("run", "Saved runs: show, list."),
     "demo": ("demo", "Load the sample company and ask it a question."),
+    "checks": ("checks", "What code can decide about answers: list, run, score."),
     "access": ("access", "Who may do what, and why: ukai access explain."),
     "db": ("db", "The database: start, stop, status, url, dump, restore."),
     "doctor": ("doctor", "Look at everything Ukai stands on."),
@@ -24,6 +28,11 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("export", "An agent in the open Agent Skills format."),
     "affected": ("affected", "Which agents a change reaches, and why."),
     "codeowners": ("codeowners", "Who must agree to which change, for the code host."),
+    "schema": ("schema", "Domains: check, upload, list, show, import from JSON Schema."),
+    "propose": ("propose", "Propose a change to the gate."),
+    "history": ("history", "Who changed what; records as they were; the feed of changes."),
+    "gate": ("gate", "The gate tried out on files: ukai gate replay."),
+    "serve": ("serve", "Answer over HTTP, on this machine."),
     "bench": ("bench", "Measure: ukai bench NAME."),
 }
 """Verb -> (module that holds its `app`, one line of help). A new verb is one file here and one line in this table."""
@@ -65,6 +74,9 @@ def _root() -> None:  # pyright: ignore[reportUnusedFunction]
     pass  # Typer needs a callback to treat the verbs as subcommands; the help text stands above.
 
 
-def main() -> None:
-    """The entry point: exit 0 fine, 1 an error finding or a rejection, 2 wrong usage, 3 an internal fault."""
-    raise SystemExit(output.guarded(app))
+def main(serve: Serve | None = None) -> None:
+    """The entry point: exit 0 fine, 1 an error finding or a rejection, 2 wrong usage, 3 an internal fault.
+
+    `serve` stands above this room and is handed in: `serve(workspace, host=, port=, ready=)`.
+    """
+    raise SystemExit(output.guarded(lambda: app(obj=serve)))

@@ -1,0 +1,82 @@
+"""Who acts, and what they may do when no agent stands between them and the door."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ukai.access import Access, Rights
+from ukai.gate.author import Author
+from ukai.kit import principal
+from ukai.kit.errors import PermanentError
+
+DIRECT = "(direct)"
+"""Stands for the agent where a person writes or reads by hand. No agent can be called so: policies for named agents do
+not apply, those for `*` do, and there is no field policy.
+"""
+
+
+class NobodyActs(PermanentError):
+    """Neither `--as` nor `local_principal` says who acts."""
+
+    hint = "name yourself in ukai.yaml (`local_principal: ann@example.com`), or use --as"
+
+
+class MayNotImpersonate(PermanentError):
+    """`--as` on a database that is not this machine's own needs a right."""
+
+    hint = "IT grants the right `impersonate` in access/policies.yaml"
+
+
+class NoRight(PermanentError):
+    """A right of `access/policies.yaml` is missing."""
+
+    def __init__(self, who: str, right: str, what: str) -> None:
+        super().__init__(
+            f"{who} may not {what}",
+            hint=f"IT grants the right `{right}` in access/policies.yaml, or use --as with somebody who holds it",
+        )
+        self.who, self.right = who, right
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Somebody, with the files that say what they may do."""
+
+    principal: str
+    access: Access
+    channel: str
+
+    @property
+    def rights(self) -> Rights:
+        """What they may read and write by hand."""
+        return self.access.rights(self.access.caller(self.principal), DIRECT, channel=self.channel)
+
+    @property
+    def author(self) -> Author:
+        """As whom they write: a person is human, a service brings rows."""
+        is_service = principal.kind_of(self.principal) == "service"
+        return Author(kind="connector" if is_service else "human", id=self.principal)
+
+    def holds(self, right: str) -> bool:
+        """Whether they hold `audit`, `upload` and the like."""
+        return self.access.holds(self.access.caller(self.principal), right).allowed
+
+    def need(self, right: str, what: str) -> None:
+        """Raise NoRight unless they hold it; `what` ends the sentence "ann may not ..."."""
+        if not self.holds(right):
+            raise NoRight(self.principal, right, what)
+
+
+def acting(access: Access, local: str | None, named: str | None, *, is_local: bool, channel: str) -> Standing:
+    """The local principal, or somebody else where that is allowed: on this machine's own database, or by a right.
+
+    Raises NobodyActs, MayNotImpersonate.
+    """
+    chosen = named if named is not None else local
+    who = principal.canonical(chosen) if chosen is not None else None
+    if who is None:
+        raise NobodyActs("it is not known who acts" if chosen is None else f"{chosen!r} names nobody")
+    me = principal.canonical(local) if local is not None else None
+    if who != me and not is_local and not (me and access.holds(access.caller(me), "impersonate").allowed):
+        raise MayNotImpersonate(f"{me or 'nobody'} may not act as {who}")
+    return Standing(principal=who, access=access, channel=channel)

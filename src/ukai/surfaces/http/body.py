@@ -1,0 +1,69 @@
+"""The head and the body of a request that carries a delta: refused before they are read, where that is possible."""
+
+from __future__ import annotations
+
+import re
+
+from fastapi import Request
+
+from ukai.app import propose
+from ukai.surfaces.http.problems import Refused, problem
+
+HEADER = "Idempotency-Key"
+_JSON = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json\Z")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\["\\])*"\Z')
+
+
+async def read(request: Request) -> bytes:
+    """The body, if it is JSON by its head and no larger than a delta may be. Raises Refused."""
+    media, _, parameters = request.headers.get("content-type", "").partition(";")
+    charset = re.search(r"charset\s*=\s*\"?([^\s;\"]+)", parameters.lower())
+    if not _JSON.match(media.strip().lower()) or (charset and charset[1] not in ("utf-8", "utf8")):
+        raise Refused(problem(415, "unsupported_media_type", "a delta comes as JSON in UTF-8", hint=_AS_JSON))
+    if request.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise Refused(problem(415, "unsupported_encoding", "the body is compressed", hint="send it as it is"))
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:20]) > propose.MAX_BYTES:
+        raise _too_large(length)
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > propose.MAX_BYTES:
+            raise _too_large(f"more than {len(body)}")
+    return bytes(body)
+
+
+def key(request: Request) -> str:
+    """The idempotency key of the header, plain or in quotes; empty when there is none. Raises Refused."""
+    given = request.headers.getlist(HEADER)
+    if not given:
+        return ""
+    text = given[0].strip()
+    if text.startswith('"') and _QUOTED.match(text):
+        text = re.sub(r"\\(.)", r"\1", text[1:-1])
+    fits = len(given) == 1 and 0 < len(text) <= propose.MAX_KEY and text.isascii() and text.isprintable()
+    if not fits:
+        raise Refused(
+            problem(
+                400,
+                "invalid_key",
+                f"the header {HEADER} holds no key",
+                hint=f"send one key of 1 to {propose.MAX_KEY} printable ASCII characters",
+                where=HEADER,
+            )
+        )
+    return text
+
+
+_AS_JSON = "send Content-Type: application/json"
+
+
+def _too_large(size: str) -> Refused:
+    return Refused(
+        problem(
+            413,
+            "too_large",
+            f"a delta has at most {propose.MAX_BYTES} bytes, this body has {size[:30]}",
+            hint="split it; parts that need each other stay together",
+        )
+    )

@@ -1,0 +1,71 @@
+"""The OpenAPI document: what FastAPI derives, with the form of a delta and of a problem added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from ukai.app import propose
+from ukai.surfaces.http.problems import MEDIA
+
+_REFS = "#/components/schemas/"
+_TEXT = {"type": "string"}
+_PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "description": "RFC 9457. Of a rejection, `errors` are its findings, each with its place in the delta.",
+    "required": ["type", "title", "status", "detail", "errors"],
+    "properties": {
+        "type": {"type": "string", "description": "urn:ukai:rejection:<code> or urn:ukai:problem:<name>"},
+        "title": _TEXT,
+        "status": {"type": "integer"},
+        "detail": _TEXT,
+        "attempts_left": {"type": ["integer", "null"]},
+        "attempt": {"type": "integer"},
+        "more": {"type": "integer", "description": "How many errors are not shown."},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["code", "where", "message", "hint"],
+                "properties": {
+                    "code": _TEXT,
+                    "where": {"type": "string", "description": "A JSON pointer into the delta, or a parameter."},
+                    "pointer": {"type": "string", "description": "The same as a fragment, #/ops/0/set/title."},
+                    "message": _TEXT,
+                    "expected": _TEXT,
+                    "received": _TEXT,
+                    "hint": _TEXT,
+                },
+            },
+        },
+    },
+}
+
+
+def install(app: FastAPI) -> None:
+    """Let the application give the document under `/openapi.json`."""
+    derive = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _completed(derive())
+        return app.openapi_schema
+
+    app.openapi = openapi
+
+
+def _completed(document: dict[str, Any]) -> dict[str, Any]:
+    delta = propose.delta_schema(refs=_REFS)
+    schemas = {**delta.pop("$defs"), "Delta": delta, "Problem": _PROBLEM}
+    document["components"] = {"schemas": schemas}
+    refused = {"description": "Refused.", "content": {MEDIA: {"schema": {"$ref": f"{_REFS}Problem"}}}}
+    for path in document["paths"].values():
+        for operation in path.values():
+            responses = {status: r for status, r in operation["responses"].items() if status == "200"}
+            operation["responses"] = {**responses, "default": refused}
+    document["paths"]["/mutations"]["post"]["requestBody"] = {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": f"{_REFS}Delta"}}},
+    }
+    return document
