@@ -73,6 +73,13 @@ def test_a_number_keeps_every_digit():
     assert numbers.places(Decimal(digits)) == 30
 
 
+def test_more_places_than_the_field_keeps_are_refused_and_not_rounded():
+    field = Field(key="x", kind="number", places=2)
+
+    assert run(field, "12.340") == ("12.34", [])
+    assert [p.code for p in run(field, "12.345")[1]] == ["precision_loss"]
+
+
 def test_a_float_that_has_lost_digits_is_refused():
     _, problems = run(Field(key="x", kind="number"), 12345678901234567.89)
 

@@ -47,7 +47,8 @@ TABLE = "| code | group | HTTP | repair | what it means |\n|---|---|---|---|---|
 def page() -> str:
     ways = "| repair | to do |\n|---|---|\n" + "".join(f"| `{way}` | {hint} |\n" for way, hint in HINTS.items())
     rows = "".join(f"| `{c}` | {k.group} | {k.status} | {k.repair} | {k.meaning} |\n" for c, k in CODES.items())
-    note = "\n`fix` replaces `reread` where the delta contradicts itself.\n\nThis page is written from `ukai/gate/codes.py` by "
+    note = "\n`fix` replaces `reread` where the delta contradicts itself.\n\n"
+    note += "This page is written from `ukai/gate/codes.py` by "
     run = "`UKAI_WRITE_DOCS=1 pytest tests/gate/static/test_pages.py`.\n\n"
     return HEAD + ways + note + run + TABLE + rows
 
