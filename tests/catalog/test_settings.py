@@ -218,7 +218,7 @@ def test_two_revisions_are_compared_whatever_stands_in_the_folder(monorepo: Path
     assert found == {"coach changed": [("families/calm/FAMILY.md", "its family calm")]}
 
 
-@pytest.mark.parametrize("revision", ["nope", "--output=/tmp/x", "HEAD; rm -rf x"])
+@pytest.mark.parametrize("revision", ["nope", "--show-toplevel", "HEAD; rm -rf x", ""])
 def test_a_revision_that_is_none_is_refused(monorepo: Path, revision: str):
     with pytest.raises(git.GitError, match="no revision is named"):
         reached(monorepo, revision)

@@ -99,10 +99,7 @@ class Resolver:
         )
         origins = {
             **pick.origins,
-            "scope_bound_retrieval": pick.origin_of("scope_bound_retrieval", retrieval),
-            "field_policies": pick.origin_of("field_policy", list(policies)),
-            "acl_enforcement": pick.origin_of("acl_enforcement", True),
-            "family": pick.origin_of("family", list(families)),
+            **pick.shared(value),
             "tools": tool_origin,
             **budget_origins,
             **self._it_budgets(name),
@@ -368,6 +365,15 @@ class _Pick:
         if default is not None:
             self.origins[field] = Origin(value=_plain(default), source="default")
         return default
+
+    def shared(self, value: agent.Agent) -> dict[str, Origin]:
+        """The origins of values that several layers decide together."""
+        return {
+            "scope_bound_retrieval": self.origin_of("scope_bound_retrieval", value.scope_bound_retrieval),
+            "field_policies": self.origin_of("field_policy", list(value.field_policies)),
+            "acl_enforcement": self.origin_of("acl_enforcement", value.acl_enforcement),
+            "family": self.origin_of("family", list(value.families)),
+        }
 
     def origin_of(self, field: str, value: Any) -> Origin:
         """The origin of a value that several layers decide: the last that names the field."""

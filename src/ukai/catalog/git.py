@@ -52,7 +52,7 @@ class Repository:
     def commit(self, revision: str) -> str:
         """The full hash of a revision. Raises GitError."""
         try:
-            # With its suffix, nothing that a caller writes can be an option of git.
+            # --verify takes one revision and no option; the suffix turns a tag into its commit.
             out = _run(["rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"], self.top)
         except GitError as error:
             raise GitError(f"no revision is named {revision!r}") from error

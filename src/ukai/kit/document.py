@@ -217,75 +217,19 @@ def _place(before: str) -> tuple[int, int]:
 
 def _load(text: str, *, name: str, first_line: int) -> tuple[Any, dict[str, tuple[int, int]], list[Finding]]:
     """Data, marks, findings. All that ruamel can raise ends in one finding with its place."""
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Composer = _Bounded
-    try:
-        nodes = list(yaml.compose_all(text))
-    except _Excess as excess:
-        where = f"{name}:{excess.line + first_line}:{excess.column + 1}"
-        return None, {}, [replace(excess.finding, where=where)]
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line, mark.column) if mark else (0, 0)
-        problem = " ".join(str(error.problem or error.context or "unreadable").split())
-        return (
-            None,
-            {},
-            [
-                Finding(
-                    code="yaml_syntax",
-                    where=f"{name}:{line + first_line}:{column + 1}",
-                    message=problem,
-                    expected="YAML 1.2",
-                    hint="check indentation, quotes and brackets near this place",
-                )
-            ],
-        )
-    except ReaderError as error:
-        line, column = _place(text[: error.position])
-        return (
-            None,
-            {},
-            [
-                Finding(
-                    code="encoding",
-                    where=f"{name}:{line + first_line - 1}:{column}",
-                    message="a control character stands in the text",
-                    expected="printable characters",
-                    received=f"U+{ord(text[error.position]):04X}",
-                    hint="remove the character, or write it as an escape in double quotes",
-                )
-            ],
-        )
-    except (YAMLError, ValueError, AttributeError, IndexError, TypeError, AssertionError) as error:
-        # The reader's own faults on hostile input are the author's to repair as well: the text is not YAML we read.
-        return (
-            None,
-            {},
-            [
-                Finding(
-                    code="yaml_syntax",
-                    where=f"{name}:{first_line}:1",
-                    message="the text cannot be read as YAML",
-                    expected="YAML 1.2",
-                    received=excerpt(str(error)),
-                    hint="simplify the file",
-                )
-            ],
-        )
+    nodes, refused = _nodes(text)
+    if refused is not None:
+        line, column = (int(n) for n in refused.where.split(":"))
+        return None, {}, [replace(refused, where=f"{name}:{line + first_line - 1}:{column}")]
     reader = _Reader(text=text, name=name, first_line=first_line)
     if re.search(r"(?m)^%", text):
         reader.refuse(
             "yaml_directive", first_line, 1, "directives are not read", hint="remove the line that opens with %"
         )
     if len(nodes) > 1:
-        mark = nodes[1].start_mark
+        line, column = reader.at(nodes[1]) if nodes[1] is not None else (first_line, 1)
         reader.refuse(
-            "several_documents",
-            mark.line + first_line,
-            mark.column + 1,
-            "the file holds several documents",
-            hint="keep one document a file",
+            "several_documents", line, column, "the file holds several documents", hint="keep one document a file"
         )
     data = None
     if nodes and nodes[0] is not None:
@@ -294,6 +238,45 @@ def _load(text: str, *, name: str, first_line: int) -> tuple[Any, dict[str, tupl
         except _Stop:
             data = None
     return data, reader.marks, reader.findings
+
+
+def _nodes(text: str) -> tuple[list[Node | None], Finding | None]:
+    """The documents of the text as ruamel's nodes, or the finding that keeps it from being read: `line:column`."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = _Bounded
+    try:
+        return list(yaml.compose_all(text)), None
+    except _Excess as excess:
+        return [], replace(excess.finding, where=f"{excess.line + 1}:{excess.column + 1}")
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        return [], Finding(
+            code="yaml_syntax",
+            where=f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1",
+            message=" ".join(str(error.problem or error.context or "unreadable").split()),
+            expected="YAML 1.2",
+            hint="check indentation, quotes and brackets near this place",
+        )
+    except ReaderError as error:
+        line, column = _place(text[: error.position])
+        return [], Finding(
+            code="encoding",
+            where=f"{line}:{column}",
+            message="a control character stands in the text",
+            expected="printable characters",
+            received=f"U+{ord(text[error.position]):04X}",
+            hint="remove the character, or write it as an escape in double quotes",
+        )
+    except (YAMLError, ValueError, AttributeError, IndexError, TypeError, AssertionError) as error:
+        # The reader's own faults on hostile input are the author's to repair as well: the text is not YAML we read.
+        return [], Finding(
+            code="yaml_syntax",
+            where="1:1",
+            message="the text cannot be read as YAML",
+            expected="YAML 1.2",
+            received=excerpt(str(error)),
+            hint="simplify the file",
+        )
 
 
 class _Stop(Exception):

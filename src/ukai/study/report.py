@@ -126,24 +126,7 @@ def _findings(report: Report, doc: document.Document) -> Iterator[Finding]:
             received=report.timezone,
             hint=f"did you mean {guess.name!r}?" if guess else "write a name of the IANA list, such as UTC",
         )
-    if report.run_as is None:
-        yield Finding(
-            code="report_without_run_as",
-            severity="warning",
-            where=doc.where("/name"),
-            message="nobody is named whose rights the report runs with, so it never fires",
-            expected="run_as: owner | each_recipient | service:<name>",
-            hint="add `run_as: each_recipient`, or `service:<name>` for a service listed in access/",
-        )
-    elif not _RUN_AS.match(report.run_as):
-        yield Finding(
-            code="not_allowed",
-            where=doc.where("/run_as"),
-            message=f"{report.run_as!r} is not a value of run_as",
-            expected="owner | each_recipient | service:<name>",
-            received=report.run_as,
-            hint=suggest.hint_for(report.run_as, ("owner", "each_recipient", "service:<name>")),
-        )
+    yield from _run_as(report, doc)
     if not _DURATION.match(report.grace):
         yield Finding(
             code="invalid_duration",
@@ -169,6 +152,27 @@ def _findings(report: Report, doc: document.Document) -> Iterator[Finding]:
             message="the report is delivered nowhere",
             expected="outputs: [{type: slack, channel: ..}]",
             hint=f"add an output of type {', '.join(OUTPUTS)}",
+        )
+
+
+def _run_as(report: Report, doc: document.Document) -> Iterator[Finding]:
+    if report.run_as is None:
+        yield Finding(
+            code="report_without_run_as",
+            severity="warning",
+            where=doc.where("/name"),
+            message="nobody is named whose rights the report runs with, so it never fires",
+            expected="run_as: owner | each_recipient | service:<name>",
+            hint="add `run_as: each_recipient`, or `service:<name>` for a service listed in access/",
+        )
+    elif not _RUN_AS.match(report.run_as):
+        yield Finding(
+            code="not_allowed",
+            where=doc.where("/run_as"),
+            message=f"{report.run_as!r} is not a value of run_as",
+            expected="owner | each_recipient | service:<name>",
+            received=report.run_as,
+            hint=suggest.hint_for(report.run_as, ("owner", "each_recipient", "service:<name>")),
         )
 
 
