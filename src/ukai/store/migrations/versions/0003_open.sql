@@ -110,8 +110,8 @@ begin
     return earlier.result || '{"replayed": true}';
 end $$;
 
--- Step 2. An upload takes the same lock exclusively. An advisory lock, because a row lock that every commit shares
--- is written to the row, and because those who wait for it exclusively are not overtaken (docs/design/commit-protocol.md).
+-- Step 2. An upload takes the same lock exclusively. An advisory lock, because shared row locks overtake whoever waits for
+-- the row exclusively (docs/design/commit-protocol.md has the figures).
 create function gate_schema(plan jsonb) returns jsonb language plpgsql as $$
 declare
     stale jsonb;
