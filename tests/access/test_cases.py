@@ -30,7 +30,7 @@ def answer(who: str, agent: str, asks: str) -> str:
     if verb == "use":
         return said(rights.invoke)
     if verb == "read":
-        return said(rights.read(RECORDS[name], field or None))
+        return read(rights, RECORDS[name], field)
     if verb == "write":
         return said(rights.may_write(RECORDS[name].type, frozenset({field}), None, RECORDS[name]))
     if verb == "delete":
@@ -43,6 +43,16 @@ def answer(who: str, agent: str, asks: str) -> str:
     if verb == "hold":
         return said(FOLDER.holds(FOLDER.caller(who), rest[0]))
     return ", ".join(sorted(rights.tell(RECORDS[name]))) or "nothing"
+
+
+def read(rights: access.Rights, record: access.Record, field: str) -> str:
+    """The answer, when all the ways of asking agree on it."""
+    shown = rights.visible(record)
+    whole = said(rights.read(record))
+    assert whole == ("no" if shown is None else "yes")
+    if field:
+        assert said(rights.read(record, field)) == ("yes" if shown and field in shown.fields else "no")
+    return said(rights.read(record, field or None))
 
 
 def said(decision: access.Decision) -> str:
@@ -72,3 +82,19 @@ def test_a_policy_that_the_table_names_is_the_one_that_decides(who, agent, asks,
 
         assert name in (decision.matched if decision.allowed else decision.denied_by)
         assert f"{name} (policies.yaml:" in decision.reason
+
+
+def test_a_change_is_judged_by_a_record_of_its_own_type():
+    rights = FOLDER.rights(FOLDER.caller("lea@example.com"), "status-bot")
+
+    assert rights.may_write("PullRequest", frozenset({"title"}), None, RECORDS["PullRequest#api:41"]).allowed
+    assert not rights.may_write("PullRequest", frozenset({"title"}), None, RECORDS["Account#harbor"]).allowed
+    assert not rights.may_write("Ghost", frozenset({"name"}), None, RECORDS["Ghost#1"]).allowed
+
+
+def test_without_a_record_a_change_needs_a_policy_for_the_whole_type_and_no_denial_of_any_record():
+    def may(who: str, type: str, field: str) -> bool:
+        return FOLDER.rights(FOLDER.caller(who), "status-bot").may_write(type, frozenset({field})).allowed
+
+    assert not may("ann@example.com", "Account", "next_step")
+    assert not may("lea@example.com", "PullRequest", "title")
