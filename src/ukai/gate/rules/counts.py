@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ukai.gate.delta import CreateEdge, CreateNode
 from ukai.gate.rejection import Rejection, reject
 from ukai.gate.scene import Scene
+from ukai.kit import handle
 
 _WORDS = {"out": ("from", "outgoing"), "in": ("to", "incoming")}
 
@@ -40,10 +41,13 @@ def most(scene: Scene) -> Iterator[Rejection]:
 
 
 def least(scene: Scene) -> Iterator[Rejection]:
-    """Fewer edges of a type than a new node must have: only this delta can make them."""
+    """Fewer edges of a type than a new node must have: only this delta can make them.
+
+    Where edges name nodes of the type by their handles, which of them are new is left to the database half.
+    """
     if not scene.catalogue.minimal:
         return
-    made = Counter(_sides(scene))
+    made, by_handle = Counter(_sides(scene)), set(_by_handle(scene))
     for op in scene.delta.singles():
         if not isinstance(op, CreateNode):
             continue
@@ -51,7 +55,7 @@ def least(scene: Scene) -> Iterator[Rejection]:
             sides = (("out", edge.type.min_out, edge.type.sources), ("in", edge.type.min_in, edge.type.targets))
             for side, limit, types in sides:
                 found = made[(edge.type.edge, side, f"ref:{op.ref}")] if op.ref else 0
-                if op.node_type in types and found < limit:
+                if op.node_type in types and found < limit and (edge.type.edge, side, op.node_type) not in by_handle:
                     yield _too_few(op, edge.type.edge, side, limit, found, edge.name_of(f"min_{side}"))
 
 
@@ -60,6 +64,15 @@ def _sides(scene: Scene) -> Iterator[tuple[str, str, str]]:
         if isinstance(op, CreateEdge):
             yield op.edge_type, "out", str(op.source)
             yield op.edge_type, "in", str(op.target)
+
+
+def _by_handle(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    for op in scene.delta.singles():
+        if isinstance(op, CreateEdge):
+            for side, end in (("out", op.source), ("in", op.target)):
+                named = handle.parse(end.value) if end.kind == "handle" else None
+                if named is not None:
+                    yield op.edge_type, side, named.type
 
 
 def _too_few(op: CreateNode, edge: str, side: str, limit: int, found: int, rule: str) -> Rejection:
