@@ -381,3 +381,59 @@ def test_documents_of_rooms_above_are_judged_by_the_readers_handed_in(tmp_path: 
     loaded = build.load(tmp_path, readers={"connectors": reader})
 
     assert build.told(loaded.findings) == [("error", "not_allowed", "connectors/crm.yaml:1:12")]
+
+
+WORKFLOW = """workflow: classify
+domain: crm
+on: {{node_type: Account, change: created}}
+steps:
+  - id: classify
+    agent: {agent}
+    ask: "Which kind?"
+    emits: {{kind: {{kind: string}}}}
+  - id: persist
+    write:
+      - {{kind: update_node, target: {{context_ref: subject_node_id}}, set: {{{field}: "$ref:classify.kind"}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("agent", "field", "told"),
+    [
+        ("coach", "kind", []),
+        ("coch", "kind", [("unknown_agent", "workflows/classify.yaml:6:12")]),
+    ],
+)
+def test_a_workflow_is_held_against_domains_and_agents(
+    tmp_path: Path, agent: str, field: str, told: list[tuple[str, str]]
+):
+    domain = DOMAIN.format("crm").replace("required: true}]", "required: true}, {key: kind, kind: string}]")
+    build.workspace(
+        tmp_path,
+        {
+            AGENT: build.agent(),
+            "domains/crm.yaml": domain,
+            "workflows/classify.yaml": WORKFLOW.format(agent=agent, field=field),
+            "access/field_policies/commercial_only.yaml": "version: 1\nallow: {Account: [name]}\n",
+        },
+    )
+
+    loaded = build.load(tmp_path)
+
+    assert [(f.code, f.where) for f in loaded.findings if f.severity == "error"] == told
+    assert list(loaded.catalog.workflows) == ["classify"]
+
+
+def test_what_a_workflow_s_own_room_finds_is_told_with_the_rest(tmp_path: Path):
+    build.workspace(
+        tmp_path,
+        {
+            AGENT: build.agent(),
+            "domains/crm.yaml": DOMAIN.format("crm"),
+            "workflows/other.yaml": WORKFLOW.format(agent="coach", field="nmae"),
+        },
+    )
+
+    loaded = build.load(tmp_path)
+
+    assert any(f.where.startswith("workflows/other.yaml:11:") for f in loaded.findings if f.severity == "error")

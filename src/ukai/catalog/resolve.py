@@ -49,6 +49,7 @@ def load(
     agents = {name: resolver.agent(name) for name in sorted(shelf.agents)}
     findings += resolver.findings
     findings += _reports(shelf, agents)
+    findings += _workflows(shelf, naming)
     for name in shelf.settings.owners.agents if shelf.settings_doc else ():
         where = shelf.settings_doc.where_key(document.pointer("owners", "agents", name)) if shelf.settings_doc else ""
         naming.known("agent", name, shelf.known("agent"), where=where)
@@ -79,6 +80,7 @@ def _catalog(shelf: Shelf, agents: Mapping[str, Resolved], tools: Mapping[str, T
         reports=_frozen({name: _frozen(r) for name, r in reports.items()}),
         tools=_frozen(dict(tools)),
         domains=_frozen(shelf.domains),
+        workflows=_frozen(shelf.workflows),
         documents=_frozen(shelf.documents),
         templates=_frozen(shelf.templates),
         origins=_frozen({name: _frozen(dict(r.origins)) for name, r in agents.items()}),
@@ -125,6 +127,17 @@ def _target(target: str, where: str, shelf: Shelf, naming: Naming) -> Iterator[F
             received=target,
             hint="correct the pattern, or remove it",
         )
+
+
+def _workflows(shelf: Shelf, naming: Naming) -> list[Finding]:
+    documents = {p: d for p, d in shelf.documents.items() if p.startswith("workflows/")}
+    broken = any(kind == "domain" for kind, _ in shelf.broken)
+    if not documents or broken or (shelf.types is None and shelf.domains):
+        return []  # against domains that cannot all be read, everything would look wrong
+    from ukai.catalog import workflows  # it brings the gate, which lint of a workspace without one does without
+
+    shelf.workflows, findings = workflows.read(documents, shelf.domains, shelf.known("agent"), naming)
+    return findings
 
 
 def _reports(shelf: Shelf, agents: Mapping[str, Resolved]) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ukai.access import Access
 from ukai.catalog.settings import Settings
@@ -51,6 +51,8 @@ class Shelf:
     shared_tools: dict[str, Declared] = field(default_factory=dict[str, Declared])
     """Path -> what the file declares."""
     domains: dict[str, Domain] = field(default_factory=dict[str, Domain])
+    workflows: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Of `gate.steps.Workflow`, which is imported only where there is one."""
     types: dict[str, frozenset[str]] | None = None
     """Type -> fields; None when no domain is there, or one cannot be read."""
     documents: dict[str, Document] = field(default_factory=dict[str, Document])

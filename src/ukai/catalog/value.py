@@ -56,6 +56,8 @@ class Catalog:
     tools: Mapping[str, Tool]
     """The global set: shared files and what the product brings."""
     domains: Mapping[str, Domain]
+    workflows: Mapping[str, Any]
+    """Name -> `gate.steps.Workflow`; typed loosely, so that the gate is imported only where there is one."""
     documents: Mapping[str, Document]
     """Path -> YAML to which other rooms give its meaning."""
     templates: Mapping[str, str]
