@@ -112,9 +112,9 @@ def _elsewhere(domain: schema.Domain, catalogue: Catalogue) -> Iterable[Finding]
 
 async def _left_out(tx: store.Transaction, domain: schema.Domain, before: schema.Domain | None) -> list[Finding]:
     gone = sorted(before.by_type.keys() - domain.by_type.keys()) if before else []
-    counts = await rows.count_by_type(tx, gone) if gone else {}
+    counts = await rows.living(tx, "node", gone) if gone else {}
     cut = sorted(before.by_edge.keys() - domain.by_edge.keys()) if before else []
-    counts |= await rows.count_by_edge(tx, cut) if cut else {}
+    counts |= await rows.living(tx, "edge", cut) if cut else {}
     return [
         Finding(
             code="type_in_use",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, LiteralString, cast
+from typing import Any, Literal, LiteralString, cast
 from uuid import UUID
 
 import psycopg
@@ -153,24 +153,12 @@ async def save_domain(
         )
 
 
-async def count_by_type(tx: store.Transaction, types: Sequence[str]) -> dict[str, int]:
-    """Type -> living nodes, those with none left out."""
-    return dict(
-        await tx.fetch(
-            "select type, count(*) from node where gone = 0 and type = any (%s) group by type order by type",
-            (list(types),),
-        )  # pyright: ignore[reportArgumentType]
+async def living(tx: store.Transaction, kind: Literal["node", "edge"], types: Sequence[str]) -> dict[str, int]:
+    """Type of nodes (or edges) -> how many live, those with none left out."""
+    statement = _put(
+        "select type, count(*) from {kind} where gone = 0 and type = any (%s) group by 1 order by 1", kind=kind
     )
-
-
-async def count_by_edge(tx: store.Transaction, types: Sequence[str]) -> dict[str, int]:
-    """Edge type -> living edges, those with none left out."""
-    return dict(
-        await tx.fetch(
-            "select type, count(*) from edge where gone = 0 and type = any (%s) group by type order by type",
-            (list(types),),
-        )  # pyright: ignore[reportArgumentType]
-    )
+    return dict(cast("list[tuple[str, int]]", await tx.fetch(statement, (list(types),))))
 
 
 async def field_values(tx: store.Transaction, type: str, name: str) -> list[tuple[Any, Any]]:
