@@ -96,7 +96,12 @@ def _wrong_type(delta: Delta, rng: random.Random) -> Iterator[tuple[Delta, str]]
         value = values[name]
         number = isinstance(value, int) and not isinstance(value, bool)
         money = name in ("total", "difference", "balance", "promised")
-        values[name] = ["much"] if money else "many" if number else "perhaps" if value is True else rng.randrange(1, 99)
+        if isinstance(value, list):
+            values[name] = {"first": 1}
+        else:
+            values[name] = (
+                ["much"] if money else "many" if number else "perhaps" if value is True else rng.randrange(99)
+            )
         yield made, name
 
 
@@ -304,6 +309,22 @@ def _wrong_amount(delta: Delta, rng: random.Random) -> Iterator[tuple[Delta, str
             yield made, name
 
 
+def _haggled(delta: Delta, rng: random.Random) -> Iterator[tuple[Delta, str]]:
+    """A price that all parts of the write agree on, and that no offer has."""
+    if "difference" not in delta["ops"][0]["set"]:
+        return
+    made = copy.deepcopy(delta)
+    order, payment = made["ops"][0]["set"], made["ops"][1]["set"]
+    was = shop.cents(order["difference"])
+    more = rng.randrange(1, 100) * (1 if was > 0 else -1)
+    payment["cents"] = abs(was + more)
+    for values in (op.get("set", {}) for op in made["ops"]):
+        for name, grows in (("difference", more), ("total", more), ("promised", more), ("balance", -more)):
+            if name in values:
+                values[name] = shop.money(shop.cents(values[name]) + grows)
+    yield made, "difference"
+
+
 _SHAPE = frozenset({"type_mismatch", "malformed_delta", "format_invalid", "object_expected", "list_expected"})
 _NAMES = frozenset({"unknown_id", "contract_mismatch", "rule_violation", "contract_incomplete", "unresolved_ref"})
 _STATES = frozenset({"invalid_transition", "rule_violation"})
@@ -321,6 +342,7 @@ FAULTS: Mapping[str, Fault] = {
     "other state": Fault(made=_illegal_state, codes=_STATES),
     "stale version": Fault(made=_stale, codes=frozenset({"conflict", "malformed_delta"})),
     "wrong amount": Fault(made=_wrong_amount, codes=frozenset({"rule_violation", "unknown_id"})),
+    "haggled price": Fault(made=_haggled, codes=frozenset({"rule_violation", "out_of_range"})),
     "operation left out": Fault(made=_left_out, codes=frozenset({"contract_incomplete", "unresolved_ref"})),
     "operation repeated": Fault(made=_duplicate, codes=_TWICE, mendable=True),
     "extra field": Fault(made=_extra, codes=frozenset({"unknown_field"}), mendable=True),

@@ -17,7 +17,7 @@ from ukai.store import address
 Open = Callable[[], AbstractAsyncContextManager[store.Database]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def loaded(postgres_url: str, _template: str) -> Iterator[str]:
     """The URL of a database that holds the whole shop; it is only copied."""
     if not shop.FOLDER.exists():

@@ -7,15 +7,11 @@ batch holds no user twice. At its end the whole database is compared: what a tas
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests import shared
 from tests.gate.tau_retail import calls, reading, replay, shop
 from tests.gate.tau_retail.conftest import Open
-from ukai.gate import domains
-from ukai.graph import domain_file
 
 pytestmark = shared.needs("gate", "tau_retail")
 
@@ -74,10 +70,7 @@ async def test_without_its_rule_a_forbidden_call_gets_through(fresh: Open, rule:
         assert [a.is_refused for a in found] == [False] * (len(made) - 1) + [True]
         assert all(a.agrees for a in found)
 
-        source = (Path(__file__).parent / "domain.yaml").read_text(encoding="utf-8")
-        bent, findings = domain_file.read(calls.without(source, rule).encode(), name="domain.yaml")
-        assert bent is not None, findings
-        await domains.upload(db, bent, author=shop.INTAKE, at=shop.CLOCK.now())
+        await shop.upload(db, without=rule)
         _, found = await replay.answered(db, state, rule, made[-1:])
 
     assert not found[-1].is_refused, str(found[-1])
