@@ -26,6 +26,9 @@ LONGEST_CLAIM = 200
 """Longer values are claimed by their hash: an index row has an end."""
 
 NewId = Callable[[], UUID]
+Provenance = Mapping[str, Mapping[str, Any]]
+"""Pointer of an operation -> what is known about where its values come from; under "" for all operations."""
+_NOTHING: Provenance = {}
 _NAMES = re.compile(r"\{([^{}]+)\}")
 
 
@@ -55,6 +58,7 @@ def of(
     at: datetime,
     new_id: NewId,
     cascade_limit: int,
+    provenance: Provenance = _NOTHING,
 ) -> Program:
     """The program of `plan`.
 
@@ -62,6 +66,7 @@ def of(
     commits, `inherited` the (type, edge) by which readers are taken from a neighbour.
     """
     builder = _Builder(author=author, context=context, known=known, at=at, new_id=new_id, inherited=inherited)
+    builder.provenance = provenance
     return builder.build(plan, domains=domains, cascade_limit=cascade_limit)
 
 
@@ -114,7 +119,8 @@ class _Builder:
     ) -> None:
         self.context, self.known, self.new_id, self.inherited = context, known, new_id, inherited
         self.at = canonical.dumps(at).strip('"')
-        self.by = {"by": str(author), "at": self.at}
+        self.by: dict[str, Any] = {"by": str(author), "at": self.at}
+        self.provenance: Provenance = _NOTHING
         self.program = Program(body={"author": author.as_json(), "at": self.at})
         self.refs: dict[str, int] = {}
         self.ends: dict[tuple[str, str], int] = {}
@@ -149,6 +155,12 @@ class _Builder:
             body["claims"] = self.claims
         return self.program
 
+    def _source(self, op: deltas.Op) -> dict[str, Any]:
+        """Who writes, when, and what a connector knows besides."""
+        if not self.provenance:
+            return self.by
+        return {**self.by, **self.provenance.get("", {}), **self.provenance.get(op.at, {}), "by": self.by["by"]}
+
     def _add(self, row: dict[str, Any], plan: plans.NodePlan | None = None) -> int:
         row["n"] = n = len(self.program.nodes)
         self.program.nodes.append(row)
@@ -170,7 +182,7 @@ class _Builder:
                 twice = {"code": "duplicate_target", "where": op.at, "n": row["n"], "first": row["at"]}
                 self.program.problems.append(twice | _of(row))
                 return
-            row = {"at": op.at, "act": "delete", "mode": DELETE, "prov": self.by, **self._target(op.target)}
+            row = {"at": op.at, "act": "delete", "mode": DELETE, "prov": self._source(op), **self._target(op.target)}
             self._guards(row, op, plan)
             self._flag("deletes", "counts", "claims_change", *(("heirs",) if self.inherited else ()))
             self.ends[(op.target.kind, op.target.value)] = self._add(row, plan)
@@ -215,7 +227,7 @@ class _Builder:
             "path": path_of(type, domain.domain, key, values),
             "readers": readers_of(type, values),
             "state": plan.to_state,
-            "prov": self.by,
+            "prov": self._source(op),
         }
         if op.ref:
             row["ref"] = op.ref
@@ -251,7 +263,7 @@ class _Builder:
             "path": path_of(type, domain.domain, key, whole),
             "readers": readers_of(type, whole),
             "born": plan.to_state if plan.to_state is not None else next(iter(initial), None),
-            "prov": self.by,
+            "prov": self._source(op),
         }
         if set(plan.match) == set(type.key):
             row["look"] = "key"
@@ -281,7 +293,7 @@ class _Builder:
             "act": "update",
             "mode": WRITE,
             "set": self._values(plan),
-            "prov": self.by,
+            "prov": self._source(op),
             **self._target(op.target),
         }
         self._patch(row, type, plan.set, plan)
@@ -378,7 +390,7 @@ class _Builder:
             "type": type.edge,
             "src": out,
             "dst": into,
-            "prov": self.by,
+            "prov": self._source(op),
         }
         if not deletes:
             row["set"] = self._values(plan)

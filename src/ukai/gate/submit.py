@@ -99,12 +99,15 @@ async def submit(
     dry_run: bool = False,
     entropy: ids.Entropy = os.urandom,
     limits: limits_.Limits = limits_.LIMITS,
+    provenance: program.Provenance | None = None,
 ) -> Committed | Rejected:
     """Judge a delta and, if nothing speaks against it, store it at once.
 
     `delta` is a parsed one, plain data or JSON text. `context` maps what the run holds to handles or ids. Without
     `rights` everything is denied; `rights.ALL` is for the system itself. A dry run is the same code, rolled back at its
-    end. Refused attempts are recorded (dry runs are no attempts); when that fails, AuditFailed is raised.
+    end. `provenance` says where the values come from, by pointer of the operation or under "" for all of them; it is
+    kept with each node and edge beside the writer and the time. Refused attempts are recorded (dry runs are no
+    attempts); when that fails, AuditFailed is raised.
 
     Raises DatabaseAway when the connection is lost: the delta may then be stored or not. Sent again under the same key
     it has exactly one effect. Raises ValueError for a context that holds neither handles nor ids.
@@ -122,6 +125,7 @@ async def submit(
         at=clock.now(),
         entropy=entropy,
         limits=limits,
+        provenance=provenance or {},
     )
     outcome = await work.decide(delta)
     if isinstance(outcome, Committed) or dry_run:
@@ -153,6 +157,7 @@ class _Work:
     at: datetime
     entropy: ids.Entropy
     limits: limits_.Limits
+    provenance: program.Provenance
     key: str = ""
 
     async def decide(self, delta: deltas.Delta | Any) -> Committed | Rejected:
@@ -239,6 +244,7 @@ class _Work:
             at=self.at,
             new_id=lambda: ids.time_ordered(self.at, entropy=self.entropy),
             cascade_limit=self.limits.follow,
+            provenance=self.provenance,
         )
         made.body["lock_timeout"] = f"{int(self.limits.lock_s * 1000)}ms"
         if self.key:

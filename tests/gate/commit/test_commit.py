@@ -464,3 +464,15 @@ async def test_an_author_is_one_of_four_kinds(db: store.Database):
         await done(db, town(kind), author=Author(kind=kind, id="x"))
 
     assert await count(db, "commit") == 4
+
+
+async def test_where_values_come_from_is_kept_beside_who_wrote_them(db: store.Database):
+    await done(db, town("a"), town("b"), provenance={"": {"source": "crm"}, "/ops/1": {"asserted_by": "kim"}})
+
+    async with db.transaction() as tx:
+        kept = dict(await tx.fetch("select key, provenance - 'at' from node"))
+
+    assert kept == {
+        "a": {"by": "human:ann@example.com", "source": "crm"},
+        "b": {"by": "human:ann@example.com", "source": "crm", "asserted_by": "kim"},
+    }

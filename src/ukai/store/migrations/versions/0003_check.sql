@@ -125,13 +125,17 @@ begin
     select jsonb_build_object('code', 'edge_cycle', 'where', op.at, 'edge', op.n, 'type', op.type)
     from op
     where op.act = 'create' and op.acyclic and exists (
-        with recursive alive as (
-            select v.src, v.dst from edge v where v.type = op.type and v.gone = 0 and not v.id = any (o.severed)
-              and not exists (select 1 from op d where d.act = 'delete' and d.found = v.id)
-            union all
-            select c.source, c.target from op c where c.act = 'create' and c.type = op.type
-        ), reach(id) as (
-            select op.target union select alive.dst from reach join alive on alive.src = reach.id
+        with recursive reach(id) as (
+            select op.target
+            union
+            select next.id
+            from reach r cross join lateral (
+                select v.dst as id from edge v
+                where v.src = r.id and v.type = op.type and v.gone = 0 and not v.id = any (o.severed)
+                  and not exists (select 1 from op d where d.act = 'delete' and d.found = v.id)
+                union all
+                select c.target from op c where c.act = 'create' and c.type = op.type and c.source = r.id
+            ) next
         ) select 1 from reach where reach.id = op.source)
     );
 end $$;
