@@ -7,6 +7,8 @@ batch holds no user twice. At its end the whole database is compared: what a tas
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests import shared
@@ -74,3 +76,13 @@ async def test_without_its_rule_a_forbidden_call_gets_through(fresh: Open, rule:
         _, found = await replay.answered(db, state, rule, made[-1:])
 
     assert not found[-1].is_refused, str(found[-1])
+
+
+def test_the_second_reading_shares_nothing_with_what_it_checks():
+    source = (Path(__file__).parent / "reading.py").read_text(encoding="utf-8")
+
+    imported = {
+        line.split()[1].partition(".")[0] for line in source.splitlines() if line.startswith(("import ", "from "))
+    }
+
+    assert imported <= {"__future__", "collections", "copy", "dataclasses", "decimal", "typing"}
