@@ -7,7 +7,7 @@ when a call was saved are taken from the record; without them they are read here
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -16,6 +16,7 @@ from functools import cached_property
 from ukai import record
 from ukai.kit import figures, sentences, words
 from ukai.kit.figures import Calendar, Figure, TimeOfDay
+from ukai.measure.composition import Composition
 
 QUESTION, AS_OF = "question", "as_of"
 _MONTHS = (
@@ -74,8 +75,9 @@ _CITATION = re.compile(r"\[([^\[\]\n]{0,200}[#:][^\[\]\n]{1,300})\](?!\()")
 class Reading:
     """One run, read. Two readings of one run say the same."""
 
-    def __init__(self, run: record.Run) -> None:
+    def __init__(self, run: record.Run, compositions: Sequence[Composition] = ()) -> None:
         self.run = run
+        self.compositions = tuple(compositions)
 
     @property
     def id(self) -> str:
