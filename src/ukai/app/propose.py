@@ -239,4 +239,5 @@ def _placed(rejection: Rejection, doc: document.Document | None) -> Rejection:
     is_pointer = rejection.where == "" or rejection.where.startswith("/")
     if doc is None or not doc.marks or not is_pointer:
         return rejection
-    return replace(rejection, where=f"{doc.where(rejection.where)} {rejection.where or '/'}")
+    place = doc.where_key(rejection.where) if rejection.code == "unknown_field" else doc.where(rejection.where)
+    return replace(rejection, where=f"{place} {rejection.where or '/'}")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
-from ruamel.yaml import YAML
-
 from ukai.app import desk as desks
-from ukai.app import propose, workspace
+from ukai.app import propose, workspace, yaml_text
 from ukai.catalog.value import ordered
 from ukai.gate import describe, domains
 from ukai.graph import domain_file, json_import, schema
@@ -145,7 +143,7 @@ def imported(file: Path, *, type: str, domain: str, key: Sequence[str]) -> tuple
     data, findings = strict_json.loads(raw)
     if findings:
         return None, [replace(f, where=f"{file.name}:{f.where or '/'}") for f in findings]
-    made, found = json_import.to_type(data, name=type, key=tuple(key))
+    made, found = json_import.to_type(_floating(data), name=type, key=tuple(key))
     told = [replace(f, where=f"{file.name}:{f.where or '/'}") for f in found]
     if made is None:
         return None, told
@@ -156,15 +154,17 @@ def imported(file: Path, *, type: str, domain: str, key: Sequence[str]) -> tuple
 
 
 def as_yaml(data: dict[str, Any]) -> str:
-    """A domain as a file: what stands alone on one line."""
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = None
-    yaml.width = 120
-    yaml.allow_unicode = True
-    yaml.sort_base_mapping_type_on_output = False  # pyright: ignore[reportAttributeAccessIssue]
-    out = io.StringIO()
-    yaml.dump(data, out)  # pyright: ignore[reportUnknownMemberType]
-    return out.getvalue()
+    """A domain as a file."""
+    return yaml_text.dumps(data)
+
+
+def _floating(value: Any) -> Any:
+    """Numbers as a schema's author means them: what is no whole number is a float, in YAML and JSON alike."""
+    if isinstance(value, dict):
+        return {k: _floating(v) for k, v in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_floating(v) for v in cast("list[Any]", value)]
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _workspace_files(path: Path) -> list[Path]:

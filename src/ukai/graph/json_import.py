@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 
-from ukai.graph import json_schema, numbers
+from ukai.graph import json_form, json_schema, numbers
 from ukai.graph.checks import escaped
 from ukai.graph.json_keywords import Object, UnusableSchema
 from ukai.graph.schema import Field, Type
@@ -64,6 +64,7 @@ def to_type(
     """
     importer = _Importer(schema, registry or {})
     try:
+        json_form.check(schema)
         imported = importer.type(name, key)
     except UnusableSchema as error:
         importer.find("invalid_schema", error.where, str(error), "a JSON Schema", "error")
@@ -73,6 +74,7 @@ def to_type(
 
 def to_field(schema: Any, *, key: str = "value") -> Field:
     """The field whose values are the instances of `schema`, null aside. Raises UnusableSchema."""
+    json_form.check(schema)
     return _Importer(schema, {}).field(key, schema, False, "")
 
 
@@ -165,6 +167,7 @@ class _Importer:
             if not isinstance(part, dict) or name not in part:
                 raise UnusableSchema(f"nothing stands at {reference!r}", where=where)
             part = cast("Object", part)[name]
+        json_form.check(part)  # a reference may lead to what is no schema where it stands
         return part, document
 
     def usable(self, schema: Any, base: str, where: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
-from ukai.graph import checks, json_keywords
+from ukai.graph import checks, json_form, json_keywords
 from ukai.graph.checks import escaped
 from ukai.graph.json_keywords import Check, Object, UnusableSchema
 from ukai.graph.problem import Problem
@@ -27,6 +27,7 @@ def compile(schema: Any) -> Check:
 
     Raises UnusableSchema.
     """
+    json_form.check(schema)
     return _Compiler(schema).check(schema, "")
 
 
