@@ -92,6 +92,17 @@ def test_a_change_is_judged_by_a_record_of_its_own_type():
     assert not rights.may_write("Ghost", frozenset({"name"}), None, RECORDS["Ghost#1"]).allowed
 
 
+def test_a_create_without_any_field_needs_a_policy_as_well():
+    record = RECORDS["PullRequest#api:41"]
+
+    may = {
+        who: FOLDER.rights(FOLDER.caller(who), "bot").may_write(record.type, frozenset(), None, record).allowed
+        for who in ("kim@example.com", "ann@example.com")
+    }
+
+    assert may == {"kim@example.com": True, "ann@example.com": False}
+
+
 def test_without_a_record_a_change_needs_a_policy_for_the_whole_type_and_no_denial_of_any_record():
     def may(who: str, type: str, field: str) -> bool:
         return FOLDER.rights(FOLDER.caller(who), "status-bot").may_write(type, frozenset({field})).allowed

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from tests.access import oracle, worlds
+from tests.access.test_cases import AGENTS, FOLDER, LINES, RECORDS
 from ukai import access
 from ukai.access import OwningEdge
 from ukai.kit import glob
@@ -141,6 +142,30 @@ def test_sql_and_python_agree_along_owning_edges(connection, policies, nodes, ed
         assert found(connection, rights) == {key for key, r in records.items() if rights.read(r).allowed}
     finally:
         connection.rollback()
+
+
+def test_the_table_of_cases_holds_in_sql_too(connection):
+    handles = list(RECORDS)
+    nodes = [
+        {
+            "type": r.type,
+            "path": r.path,
+            "readers": None if r.readers is None else sorted(r.readers),
+            "props": {k: v for k, v in r.fields.items() if k != "state"},
+            "state": r.fields.get("state"),
+            "alive": True,
+        }
+        for r in RECORDS.values()
+    ]
+    edges = [
+        ("about", i, handles.index(owner.handle), True) for i, r in enumerate(RECORDS.values()) for owner in r.owners
+    ]
+    store(connection, nodes, edges)
+
+    for who, agent in {(who, agent) for who, agent, asks, _, _ in LINES if asks.startswith("read")}:
+        rights = FOLDER.rights(FOLDER.audience([] if who == "nobody" else who.split(", ")), agent, AGENTS[agent])
+        seen = {handles[int(key)] for key in found(connection, rights)}
+        assert seen == {h for h, r in RECORDS.items() if rights.read(r).allowed}, (who, agent)
 
 
 ODD = "ab/*?.+()[]{}^$|\\-_%'\"\n\té́😀 :="
