@@ -26,7 +26,7 @@ def _mapping(data: Mapping[str, Any], depth: int) -> Iterator[str]:
             yield f"{name} {short}"
             continue
         yield name
-        yield from _mapping(value, depth + 1) if isinstance(value, Mapping) else _list(value, depth + 1)
+        yield from _nested(value, depth + 1)
 
 
 def _list(data: Sequence[Any], depth: int) -> Iterator[str]:
@@ -36,10 +36,16 @@ def _list(data: Sequence[Any], depth: int) -> Iterator[str]:
         if short is not None:
             yield f"{pad}- {short}"
             continue
-        inner = _mapping(value, depth + 1) if isinstance(value, Mapping) else _list(value, depth + 1)
+        inner = _nested(value, depth + 1)
         first = next(inner)
         yield f"{pad}- {first.lstrip(' ')}"
         yield from inner
+
+
+def _nested(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, dict):
+        return _mapping(cast("dict[str, Any]", value), depth)
+    return _list(cast("list[Any]", value), depth)
 
 
 def _short(value: Any, room: int) -> str | None:
@@ -47,7 +53,7 @@ def _short(value: Any, room: int) -> str | None:
     if not isinstance(value, dict | list):
         return _scalar(value)
     parts = list(cast("dict[str, Any]", value).values()) if isinstance(value, dict) else cast("list[Any]", value)
-    if any(isinstance(p, dict) and p for p in parts):
+    if any(p and isinstance(p, dict) for p in parts):
         return None
     text = _flow(value)
     return text if len(text) <= room or not parts else None

@@ -89,7 +89,7 @@ class Described:
             "fields": [self._field(f) for f in self.fields],
             "states": None,
             "edges": [self._edge(e) for e in self.edges],
-            "rules": [{"id": r.id, "message": r.message or r.require} for r in self._rules()],
+            "rules": [{"id": r.id, "message": r.message} for r in self._rules()],
             "example": self.example,
         }
         if type.states is not None and "state" in self.readable | self.writable | _moved(self.transitions):
@@ -129,13 +129,14 @@ class Described:
             for field in edge.fields:
                 yield f"  {field.key}{'!' if field.required else ''}: {_told(field)}"
         for rule in self._rules():
-            yield f"rule {rule.id}: {rule.message or rule.require}"
+            yield f"rule {rule.id}: {rule.message}".rstrip(": ")
         if self.example is None:
             yield "you may not write records of this type"
         else:
             yield f"example: {_compact(self.example)}"
 
     def _rules(self) -> Iterator[schema.Rule]:
+        """By their messages: the expressions name fields that the caller may not see."""
         return iter(self.compiled.type.rules if self.writable else ())
 
     def _marked(self, field: schema.Field) -> str:
