@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+import os
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from inspect import getdoc, getmodule
@@ -14,7 +15,7 @@ from ukai.app import engine
 from ukai.kit import suggest
 from ukai.kit.errors import PermanentError
 from ukai.kit.finding import Finding
-from ukai.measure import outside, spec, tally
+from ukai.measure import batch, importing, spec, tally
 from ukai.measure import score as figure
 
 PAGE = 200
@@ -73,27 +74,22 @@ def score(names: str, records: Path) -> dict[str, Any]:
     With several checks a record is flagged when one of them flags it.
     """
     checks = named(names)
-    pairs, findings = _read(records)
-    scores = measure.weigh(pairs, checks)
-    by_record: dict[str, list[measure.Score]] = {reading.id: [] for reading, _ in pairs}
-    groups: list[measure.Score] = []
-    for one in scores:
-        if len(one.about) == 1 and one.about[0] in by_record:
-            by_record[one.about[0]].append(one)
-        else:
-            groups.append(one)
-    rows = [_row(reading.id, case, by_record[reading.id]) for reading, case in pairs]
+    # Lines as JSON lines count them: other line breaks of Unicode stand inside texts.
+    lines = _text(records).split("\n")
+    done = batch.weighed(lines, [check.name for check in checks], name=records.name, workers=os.cpu_count() or 1)
+    rows = [_row(row) for row in done.rows]
     document: dict[str, Any] = {"check": names, "spec": [spec.written(check) for check in checks], "records": len(rows)}
-    document |= tally.agreement([tally.Judged(flagged=row["flagged"], label=row.get("label")) for row in rows])
-    document["per_record"] = [row for row in rows if row["scored"]]
-    document |= {"groups": [group.as_json() for group in groups]} if groups else {}
-    return document | ({"findings": [f.as_json() for f in findings]} if findings else {})
+    scored = [row for row in rows if row["scored"]]
+    document |= tally.agreement([tally.Judged(flagged=row["flagged"], label=row.get("label")) for row in scored])
+    document["per_record"] = scored
+    document |= {"groups": [group.as_json() for group in done.groups]} if done.groups else {}
+    return document | ({"findings": [f.as_json() for f in done.findings]} if done.findings else {})
 
 
 async def weighed(path: Path, names: str, wanted: Wanted, *, principal: str | None) -> dict[str, Any]:
     """The checks over saved runs that the caller may read: named ones, or those of an agent, a case or a time."""
     checks = named(names)
-    pairs: list[measure.Pair] = []
+    lines: list[str] = []
     findings: list[Finding] = []
     async with engine.opened(path) as opened:
         who = opened.principal(principal)
@@ -103,14 +99,14 @@ async def weighed(path: Path, names: str, wanted: Wanted, *, principal: str | No
             ids = list(wanted.ids) or [run async for run in _ids(tx, sight, wanted)]
             for run_id in ids:
                 raw = await record.read(tx, run_id, sight)
-                run, found = record.load(raw, name=run_id) if raw is not None else (None, [_unseen(run_id)])
-                findings += found
-                if run is not None:
-                    pairs.append((measure.Reading(run), None))
-    scores = measure.weigh(pairs, checks)
+                lines += [raw] if raw is not None else []
+                findings += [_unseen(run_id)] if raw is None else []
+    done = batch.weighed(lines, [check.name for check in checks], name="runs", workers=os.cpu_count() or 1)
+    scores = [*(score for row in done.rows for score in row.scores), *done.groups]
+    findings += done.findings
     return {
-        "runs": len(pairs),
-        "flagged": len({one.about for one in scores if one.is_flagged}),
+        "runs": len(done.rows),
+        "flagged": sum(any(score.is_flagged for score in row.scores) for row in done.rows),
         "scores": [one.as_json() for one in scores],
     } | ({"findings": [f.as_json() for f in findings]} if findings else {})
 
@@ -135,27 +131,25 @@ async def _ids(tx: store.Transaction, sight: record.Sight, wanted: Wanted) -> As
             return
 
 
-def _read(records: Path) -> tuple[list[measure.Pair], list[Finding]]:
+def imported(source: Path, format: str) -> tuple[list[str], list[Finding]]:
+    """The runs of a file of another system as JSON lines that `score` reads. Raises PermanentError."""
+    reader = importing.FORMATS.get(format)
+    if reader is None:
+        raise PermanentError(f"no format named {format!r}", hint=suggest.hint_for(format, importing.FORMATS))
+    runs, findings = reader(_text(source))
+    return [record.dumps(run) for run in runs], findings
+
+
+def _text(path: Path) -> str:
     try:
-        text = records.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise PermanentError(f"{str(records)!r} cannot be read ({error})", hint="it is a file of JSON lines") from error
-    pairs: list[measure.Pair] = []
-    findings: list[Finding] = []
-    for weighable, found in outside.read(_lines(text), name=records.name):
-        findings += found
-        if weighable is not None:
-            pairs.append((measure.Reading(weighable.run), weighable.case))
-    return pairs, findings
+        raise PermanentError(f"{str(path)!r} cannot be read ({error})", hint="it is a text file in UTF-8") from error
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Lines as JSON lines count them: other line breaks of Unicode stand inside texts."""
-    yield from text.split("\n")
-
-
-def _row(id: str, case: measure.Case | None, scores: Sequence[measure.Score]) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": id, "scored": bool(scores), "flagged": any(s.is_flagged for s in scores)}
+def _row(weighed: batch.Row) -> dict[str, Any]:
+    case, scores = weighed.case, weighed.scores
+    row: dict[str, Any] = {"id": weighed.id, "scored": bool(scores), "flagged": any(s.is_flagged for s in scores)}
     if case is not None and case.label is not None:
         row["label"] = case.label
     row["flags"] = [{"check": s.check, **flag.as_json()} for s in scores for flag in s.flags]

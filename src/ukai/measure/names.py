@@ -15,6 +15,7 @@ from typing import Any, cast
 from rapidfuzz import fuzz, process
 
 from ukai.kit import words
+from ukai.measure import content
 from ukai.measure.reading import Reading, Source, Unit
 
 FUZZY = 92
@@ -166,7 +167,7 @@ class Registry:
         reading = self._reading
         if _PLACEHOLDER.fullmatch(word):
             return any(_PLACEHOLDER.fullmatch(said) and said[0] == word[0] for said in reading.words)
-        if word in reading.words or words.stem(word) in reading.stems:
+        if word in reading.words or content.stem(word) in reading.stems:
             return True
         return len(word) > 4 and word in self._flat
 

@@ -7,7 +7,7 @@ docs/reference/checks/records.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 from ukai import record
 from ukai.kit import canonical, document, shape
 from ukai.kit.finding import Finding, excerpt
+from ukai.measure import composition
 from ukai.measure.case import Case
 
 NO_TIME = datetime(1, 1, 1, tzinfo=UTC)
@@ -33,6 +34,7 @@ class Weighable:
 
     run: record.Run
     case: Case | None
+    compositions: tuple[composition.Saved, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,24 +96,11 @@ class _Line:
     model: str = ""
     code: str = ""
     wording: Mapping[str, str] = field(default_factory=dict[str, str])
+    compositions: tuple[composition.Saved, ...] = ()
 
 
-def read(lines: Iterable[str], *, name: str) -> Iterator[tuple[Weighable | None, list[Finding]]]:
-    """Each line that is not blank, in order: the run, or None and why."""
-    seen: set[str] = set()
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        weighable, findings = _read(line, f"{name}:{number}")
-        if weighable is not None and weighable.run.run_id in seen:
-            findings = [_repeated(weighable.run.run_id, f"{name}:{number}")]
-            weighable = None
-        if weighable is not None:
-            seen.add(weighable.run.run_id)
-        yield weighable, findings
-
-
-def _read(line: str, where: str) -> tuple[Weighable | None, list[Finding]]:
+def read_line(line: str, where: str) -> tuple[Weighable | None, list[Finding]]:
+    """The run that a line holds, or None and why. `where` is its place, `file:line`."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -125,7 +114,7 @@ def _read(line: str, where: str) -> tuple[Weighable | None, list[Finding]]:
     parsed, findings = shape.parse(document.Document(name=where, data=members), _Line)
     if parsed is None:
         return None, [_placed(f, where) for f in findings]
-    return Weighable(run=_run(parsed), case=_case(parsed)), []
+    return Weighable(run=_run(parsed), case=_case(parsed), compositions=parsed.compositions), []
 
 
 def _run(line: _Line) -> record.Run:
@@ -240,7 +229,8 @@ def _unread(where: str, message: str, received: str) -> Finding:
     )
 
 
-def _repeated(id: str, where: str) -> Finding:
+def repeated(id: str, where: str) -> Finding:
+    """A second record of one id is not scored: shares would count it twice."""
     return Finding(
         code="record_repeated",
         where=f"{where}:1",

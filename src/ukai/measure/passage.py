@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import log
 
-from ukai.kit import sentences, words
-from ukai.measure.reading import Source
+from ukai.kit import sentences
+from ukai.measure import content
+from ukai.measure.reading import Reading, Source
 
 WINDOW = 3
 SAYS = 0.4
@@ -57,13 +58,13 @@ class Passages:
     def _places(self) -> dict[str, list[int]]:
         places: dict[str, list[int]] = defaultdict(list)
         for number, passage in enumerate(self._passages):
-            for term in content(passage.words):
+            for term in content.terms(passage.words):
                 places[term].append(number)
         return places
 
     def best(self, sentence: str, within: Iterable[str] | None = None) -> Match | None:
         """The passage that holds most of `sentence`, the first of equals; of the items with these keys, if given."""
-        wanted = content(sentence)
+        wanted = content.terms(sentence)
         if not wanted:
             return None
         keys = None if within is None else set(within)
@@ -85,9 +86,11 @@ class Passages:
         return log(1 + len(self._passages) / (1 + len(self._places.get(term, ())))) + 1e-6
 
 
-def content(text: str) -> frozenset[str]:
-    """Content words, stemmed; numbers are words here, since a passage says them too."""
-    return frozenset(words.terms(text))
+def of(reading: Reading) -> Passages:
+    """The passages of a run's items, indexed once for all checks."""
+    if "passages" not in reading.memo:
+        reading.memo["passages"] = Passages(reading.items)
+    return reading.memo["passages"]
 
 
 def _passages(source: Source) -> list[Passage]:

@@ -7,15 +7,17 @@ when a call was saved are taken from the record; without them they are read here
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 from ukai import record
 from ukai.kit import figures, sentences, words
 from ukai.kit.figures import Calendar, Figure, TimeOfDay
+from ukai.measure import content
 from ukai.measure.composition import Composition
 
 QUESTION, AS_OF = "question", "as_of"
@@ -78,6 +80,27 @@ class Reading:
     def __init__(self, run: record.Run, compositions: Sequence[Composition] = ()) -> None:
         self.run = run
         self.compositions = tuple(compositions)
+        self.memo: dict[Hashable, Any] = {}
+        """What checks worked out and other checks need too; kept by `slim`."""
+
+    def slim(self) -> Reading:
+        """The same run without the texts of its evidence, for checks over many runs that need only what was read."""
+        _ = self.returned
+        calls = tuple(
+            replace(call, figures=(), items=tuple(replace(item, text="", value=None) for item in call.items))
+            for call in self.run.calls
+        )
+        other = Reading(replace(self.run, calls=calls), self.compositions)
+        other.memo = {key: value for key, value in self.memo.items() if key != "passages"}
+        return other
+
+    @property
+    def returned(self) -> frozenset[str]:
+        """What the calls brought, as findings are keyed: keys of items, and `value:1200000` for each figure."""
+        if "returned" not in self.memo:
+            values = {f"value:{seen.figure.said}" for seen in self.seen if seen.source.call >= 0}
+            self.memo["returned"] = frozenset(values | {source.key for source in self.items})
+        return self.memo["returned"]
 
     @property
     def id(self) -> str:
@@ -181,7 +204,7 @@ class Reading:
     @cached_property
     def stems(self) -> frozenset[str]:
         """Every word of the evidence without its ending."""
-        return frozenset(words.stem(word) for word in self.words)
+        return frozenset(content.stem(word) for word in self.words)
 
 
 def _by_item(call: record.Call) -> dict[int, list[record.SeenFigure]] | None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from rapidfuzz import fuzz
 
 from ukai.kit import figures, sentences
-from ukai.measure import normal, support
+from ukai.measure import content, normal
 
 ALIKE = 75.0
 """token_set_ratio from which two sentences are one, reworded (research §4.3), wherever they stand in the gap."""
@@ -200,7 +200,7 @@ def likeness_of(one: str, other: str) -> float:
 def _share_something(one: Part, other: Part) -> bool:
     """A figure, or a third of the content words of the shorter."""
     said = {f.said for f in figures.extract(one.text)} & {f.said for f in figures.extract(other.text)}
-    left, right = support.content(one.text), support.content(other.text)
+    left, right = content.near(one.text), content.near(other.text)
     return bool(said) or 3 * len(left & right) >= max(1, min(len(left), len(right)))
 
 

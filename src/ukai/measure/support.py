@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from ukai.kit import figures, words
+from ukai.kit import figures
 from ukai.kit.figures import Calendar, Figure, TimeOfDay, agreement
-from ukai.measure import formula
+from ukai.measure import content, formula
 from ukai.measure.reading import Seen, Source
 
 NEAR = 120
@@ -171,18 +171,15 @@ def context(source: Source, figure: Figure, within: int) -> frozenset[str]:
     start, end = _line(text, figure)
     if text.count("|", start, end) >= CELLS - 1:
         head = text[: text.find("\n", HEAD) if len(text) > HEAD else len(text)]
-        return content(f"{text[max(start, figure.start - ROW) : min(end, figure.end + ROW)]} {head}")
-    return content(f"{text[max(0, figure.start - within) : figure.start]} {text[figure.end : figure.end + within]}")
+        return content.near(f"{text[max(start, figure.start - ROW) : min(end, figure.end + ROW)]} {head}")
+    return content.near(
+        f"{text[max(0, figure.start - within) : figure.start]} {text[figure.end : figure.end + within]}"
+    )
 
 
 def _line(text: str, figure: Figure) -> tuple[int, int]:
     end = text.find("\n", figure.end)
     return text.rfind("\n", 0, figure.start) + 1, end if end >= 0 else len(text)
-
-
-def content(text: str) -> frozenset[str]:
-    """Content words, stemmed, numbers left out."""
-    return frozenset(term for term in words.terms(text) if not term[0].isdigit())
 
 
 def _is_same_kind(claim: Figure, seen: Figure) -> bool:

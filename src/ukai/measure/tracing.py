@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ukai.kit import figures
-from ukai.measure import names, passage, support
+from ukai.measure import content, names, passage, support
 from ukai.measure.reading import Reading, Seen, Unit
 
 Method = Literal["cited", "figure", "name", "passage"]
@@ -53,7 +53,14 @@ class Traced:
 
 
 def trace(reading: Reading, *, lead: str = "first_paragraph", says: float = passage.SAYS) -> Traced:
-    """The findings of one run's answer, in the order of their sentences."""
+    """The findings of one run's answer, in the order of their sentences. Worked out once a reading."""
+    key = ("trace", lead, says)
+    if key not in reading.memo:
+        reading.memo[key] = _traced(reading, lead, says)
+    return reading.memo[key]
+
+
+def _traced(reading: Reading, lead: str, says: float) -> Traced:
     tracer = _Tracer(reading, says)
     leading = leads(reading, lead)
     found: dict[str, Finding] = {}
@@ -103,7 +110,7 @@ class _Tracer:
         self._reading = reading
         self._says = says
         self._index = support.Index(seen for seen in reading.seen if seen.source.call >= 0)
-        self._passages = passage.Passages(reading.items)
+        self._passages = passage.of(reading)
         self._registry = names.Registry(reading)
 
     def of(self, unit: Unit) -> Iterator[tuple[str, Method, bool]]:
@@ -138,7 +145,7 @@ class _Tracer:
         return found
 
     def _figures(self, unit: Unit) -> Iterator[tuple[str, Method, bool]]:
-        near = support.content(unit.text)
+        near = content.near(unit.text)
         for figure in self._own_figures(unit):
             if figures.is_soft(figure):
                 continue

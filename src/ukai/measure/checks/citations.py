@@ -36,7 +36,7 @@ class Citations:
         return Score(check=self.name, spec=spec.written(self), about=(reading.id,), flags=flags, counts=counts)
 
     def _flags(self, reading: Reading) -> Iterator[Flag]:
-        passages = passage.Passages(reading.items)
+        passages = passage.of(reading)
         index = support.Index(reading.seen)
         for unit in reading.units:
             cited = [c for c in reading.cited if c.unit == unit.i]

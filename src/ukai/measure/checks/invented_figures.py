@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ukai.kit import figures
 from ukai.kit.figures import Figure
-from ukai.measure import conversion, formula, guess, relative, spec, support
+from ukai.measure import content, conversion, formula, guess, relative, spec, support
 from ukai.measure.case import Case
 from ukai.measure.reading import AS_OF, QUESTION, Reading, Seen
 from ukai.measure.score import Flag, Look, Score
@@ -91,10 +91,10 @@ class _Weighing:
 
         A bare answer (`$1.2M`) says little itself; then the question's words count too, and one less is asked.
         """
-        own, shared = support.content(self._reading.sentence_at(claim.start)), self._check.shared
+        own, shared = content.near(self._reading.sentence_at(claim.start)), self._check.shared
         if len(own) > shared:
             return own, shared
-        near = own | support.content(self._reading.run.question)
+        near = own | content.near(self._reading.run.question)
         return near, min(max(1, shared - 1), len(near))
 
     def _is_near(self, claim: Figure, found: support.Support) -> bool:

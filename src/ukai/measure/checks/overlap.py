@@ -138,10 +138,8 @@ class Overlap:
                 continue
             before, after = versions[first][0], versions[second][0]
             gone = self._trace(*before).keys - self._trace(*after).keys
-            returned = {source.key for source in after[0].items}
-            said = {f"value:{seen.figure.said}" for seen in after[0].seen if seen.source.call >= 0}
-            had_less += len(gone - returned - said)
-            wrote_less += len(gone & (returned | said))
+            had_less += len(gone - after[0].returned)
+            wrote_less += len(gone & after[0].returned)
         return {"had_less": had_less, "wrote_less": wrote_less}
 
 

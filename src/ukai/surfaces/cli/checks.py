@@ -69,6 +69,23 @@ def score(
         raise typer.Exit(output.REFUSED)
 
 
+@app.command("import")
+def import_(
+    source: Annotated[Path, typer.Argument(help="Spans (OTLP JSON) or a log of Inspect (JSON).")],
+    format: Annotated[str, typer.Option("--from", help="otel or inspect.")],
+    out: Annotated[Path, typer.Option(help="Where the runs go, as JSON lines.")],
+    as_json: output.Json = False,
+) -> None:
+    """Read other people's runs, so that `score` can weigh them."""
+    from ukai.app import checks
+
+    lines, findings = checks.imported(source, format)
+    if findings:
+        raise output.refused(findings, as_json=as_json)
+    out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    output.emit({"runs": len(lines), "file": str(out)}, as_json=as_json, text=f"{len(lines)} runs in {out}")
+
+
 def _scored(document: dict[str, Any]) -> Iterator[str]:
     for row in document["per_record"]:
         for flag in row["flags"]:
