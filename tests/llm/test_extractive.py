@@ -76,7 +76,7 @@ async def test_a_question_is_searched_quoted_and_cited():
     assert calls_of(result) == [("search_records", {"query": WHO})]
     assert result.output == snapshot("""\
 This answer was not written by a language model: it only quotes the evidence.
-- “owner: Ann Keller” [Account#brightwater]\
+- “owner: Ann Keller” [Account#brightwater/owner]\
 """)
 
 
@@ -126,7 +126,7 @@ def test_another_process_with_another_hash_seed_says_the_same():
 async def test_it_works_without_an_embedder():
     result = await agent([search_records], embedder=False).run(WHO)
 
-    assert quotes(result.output) == (citation.Quote(text="owner: Ann Keller", cite="Account#brightwater"),)
+    assert quotes(result.output) == (citation.Quote(text="owner: Ann Keller", cite="Account#brightwater/owner"),)
 
 
 async def test_without_tools_it_finds_nothing_and_says_what_it_is():
@@ -272,7 +272,7 @@ def test_orders_inside_the_evidence_are_text_like_any_other():
 
     said = answer.answer(WHO, found, embedder=EMBEDDER)
 
-    assert [q.cite for q in said.quotes] == ["Account#b"]
+    assert [q.cite for q in said.quotes] == ["Account#b/owner"]
 
 
 async def test_a_record_named_in_a_text_is_not_read_and_a_writer_is_never_called():

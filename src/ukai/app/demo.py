@@ -12,7 +12,7 @@ from ukai.app import company, engine
 EXAMPLES = Path(__file__).parents[3] / "examples"
 WORKSPACE = EXAMPLES / "harbor-apis"
 AGENT = "deal-coach"
-QUESTION = "Why has the Quillon rollout stalled?"
+QUESTION = "What stands between Quillon and read permission on the employee directory?"
 ASKS, ASKS_TOO = "ann@harbor-apis.example", "ben@harbor-apis.example"
 
 

@@ -18,6 +18,9 @@ BATCH = 2_000
 EMBED = 256
 """Texts that are embedded between two reports of progress."""
 
+LONGEST_NAME = 1_000
+"""Bytes. Nobody says more than that as a name, and a row of an index holds no more than 2,700."""
+
 Progress = Callable[[int], None]
 
 
@@ -52,7 +55,8 @@ async def catch_up(db: store.Database, types: Mapping[str, schema.Type], progres
             ]
             if ids:
                 await rows.save_passages(tx, ids, new)
-                await rows.save_names(tx, ids, [row for node in living for row in names.rows_of(node)])
+                called = [row for node in living for row in names.rows_of(node) if _fits(row[2])]
+                await rows.save_names(tx, ids, called)
             settled = [(xid, seq) for _, xid, seq, is_settled in changes if is_settled]
             if settled:
                 await rows.move_index(tx, settled[-1])
@@ -81,3 +85,7 @@ async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, p
         if progress:
             progress(done)
     return done
+
+
+def _fits(folded: str) -> bool:
+    return len(folded.encode()) <= LONGEST_NAME

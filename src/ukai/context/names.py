@@ -52,10 +52,9 @@ async def named(
     A first word alone counts when it opens with a capital, is long enough, and stands for one record that owns others.
     """
     tokens = _tokens(question)
-    folded = _folded(tokens)
     said_spans = spans(question)
-    openings = {w: t for t, w in zip(tokens, folded, strict=True) if t[:1].isupper() and len(w) >= SHORTEST}
-    found = await rows.called(tx, reader.clause, folded=said_spans, first=list(openings), limit=MOST_CALLED)
+    capitals = openings(question)
+    found = await rows.called(tx, reader.clause, folded=said_spans, first=list(capitals), limit=MOST_CALLED)
     by_handle = await _by_handle(tx, question, tokens, types)
     known = await reader.seen(tx, [*(n for _, n in found), *(n for _, n in by_handle)])
     result = [Named(node=n, said=said, whole=True) for said, n in by_handle if n.id in known]
@@ -67,9 +66,9 @@ async def named(
     partial: dict[str, list[rows.Node]] = {}
     for name, n in sayable:
         opening = words.words(name)[0]
-        if opening in openings and opening not in taken and n.type in owners:
+        if opening in capitals and opening not in taken and n.type in owners:
             partial.setdefault(opening, []).append(n)
-    result += [Named(node=ns[0], said=openings[w], whole=False) for w, ns in partial.items() if len(ns) == 1]
+    result += [Named(node=ns[0], said=capitals[w], whole=False) for w, ns in partial.items() if len(ns) == 1]
     return list({n.node.id: n for n in result}.values())[:MOST]
 
 
@@ -77,6 +76,13 @@ def spans(question: str) -> list[str]:
     """Every run of up to MAX_WORDS words of `question`, folded as names are kept."""
     folded = _folded(_tokens(question))
     return [" ".join(folded[i : i + n]) for n in range(1, MAX_WORDS + 1) for i in range(len(folded) - n + 1)]
+
+
+def openings(question: str) -> dict[str, str]:
+    """Words of `question` that may stand for a whole name, folded, and as they were written."""
+    tokens = _tokens(question)
+    pairs = zip(tokens, _folded(tokens), strict=True)
+    return {folded: said for said, folded in pairs if said[:1].isupper() and len(folded) >= SHORTEST}
 
 
 def is_said(name: str, among: Sequence[str]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any, cast
 
@@ -35,7 +35,15 @@ def of(kind: schema.Type, props: Mapping[str, Any]) -> list[Passage]:
     found = [p for name in kind.text for p in _field(name, props.get(name))]
     if kind.passages is not None:
         found += _parts(kind.passages, props)
-    return [_numbered(p, i) for i, p in enumerate(found)]
+    # A long field `turn` and the parts of a `turn` would be called alike: the first one stays, and nothing breaks.
+    named = {p.part: p for p in reversed(found)}
+    return [replace(p, ordinal=i) for i, p in enumerate(p for p in found if named[p.part] is p)]
+
+
+def under(parts: Sequence[Passage], wanted: str) -> list[Passage]:
+    """The passage `wanted`, or its pieces in order where it was cut: `turn/31` is `turn/31/1`, `turn/31/2`."""
+    exact = [p for p in parts if p.part == wanted]
+    return exact or [p for p in parts if p.part.rpartition("/")[0] == wanted and p.part.count("/") == 2]
 
 
 def _field(name: str, value: Any) -> Iterator[Passage]:
@@ -55,26 +63,17 @@ def _parts(declared: schema.Passages, props: Mapping[str, Any]) -> Iterator[Pass
     for number, entry in enumerate(cast("list[Any]", value), 1):
         part: Mapping[str, Any] = cast("Mapping[str, Any]", entry) if isinstance(entry, dict) else {}
         text = part.get(declared.text)
-        if isinstance(text, str) and text.strip():
+        pieces = _pieces(text.strip()) if isinstance(text, str) else []
+        for piece_number, piece in enumerate(pieces, 1):
+            name = f"{declared.part}/{number}"
             yield Passage(
-                part=f"{declared.part}/{number}",
+                part=name if len(pieces) == 1 else f"{name}/{piece_number}",
                 field=declared.source,
                 ordinal=0,
                 lead=str(part.get(declared.speaker) or "") if declared.speaker else "",
-                text=text.strip()[:MAX_CHARACTERS],
+                text=piece,
                 at=instant(part.get(declared.at)) if declared.at else None,
             )
-
-
-def _numbered(passage: Passage, ordinal: int) -> Passage:
-    return Passage(
-        part=passage.part,
-        field=passage.field,
-        ordinal=ordinal,
-        lead=passage.lead,
-        text=passage.text,
-        at=passage.at,
-    )
 
 
 def _pieces(text: str) -> list[str]:
@@ -98,6 +97,6 @@ def instant(value: object) -> datetime | None:
             day = date.fromisoformat(value)
             return datetime(day.year, day.month, day.day, tzinfo=UTC)
         moment = datetime.fromisoformat(value)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # the second: the first day of year 1, somewhere in the east
         return None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -61,14 +61,14 @@ class Reader:
     async def seen(self, tx: store.Transaction, nodes: Sequence[rows.Node]) -> Mapping[UUID, Record]:
         """What the reader may see of each node, by its id; nodes without anything to see are absent.
 
-        The records keep those of their owners that may be seen too.
+        The records keep those of their owners, near and far, that may be seen too, the nearest first.
         """
         result: dict[UUID, Record] = {}
         inside = [n for n in nodes if self.is_inside(n)]
         for id, record in (await rows.records(tx, inside, self.owning)).items():
             visible = self.rights.visible(record)
             if visible is not None:
-                owners = tuple(o for owner in record.owners if (o := self.rights.visible(owner)) is not None)
+                owners = tuple(o for owner in _above(record) if (o := self.rights.visible(owner)) is not None)
                 result[id] = Record(
                     type=visible.type,
                     key=visible.key,
@@ -78,3 +78,11 @@ class Reader:
                     owners=owners,
                 )
         return result
+
+
+def _above(record: Record) -> Iterator[Record]:
+    """The owners of a record, then the owners of these."""
+    level = record.owners
+    while level:
+        yield from level
+        level = tuple(o for owner in level for o in owner.owners)

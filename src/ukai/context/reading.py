@@ -25,8 +25,6 @@ FIGURES = 4
 """Records of figures that a search adds."""
 MOST = 50
 """Items of one result; more are asked for by the cursor."""
-NAMES = ("name", "title", "subject")
-"""Fields by which a record is called, in this order; else its first searched field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,15 +106,20 @@ async def _figures(
     found: searching.Result,
     only: Sequence[str] | None,
 ) -> list[rows.Node]:
-    """Of what the named records own, those without any text whose fields and dates the question speaks of."""
+    """Of what the named records own, those whose fields (and dates) the question speaks of.
+
+    A type without any text is found by one word of a label, since nothing else finds it; another by a whole label.
+    """
+    wanted = set(words.terms(found.asked))
     silent = [
-        t.type for t in library.types.values() if not t.text and t.passages is None and (only is None or t.type in only)
+        t.type
+        for t in library.types.values()
+        if (only is None or t.type in only) and _speaks_of(t, wanted, is_silent=not t.text and t.passages is None)
     ]
     if not found.owned or not silent:
         return []
     nodes = await rows.unsearched(tx, reader.clause, of=found.owned, types=silent, limit=searching.OWNED)
     seen = await reader.seen(tx, nodes)
-    wanted = set(words.terms(found.asked))
     months = _months(found.asked)
     scored: list[tuple[int, rows.Node]] = []
     for node in nodes:
@@ -130,6 +133,13 @@ async def _figures(
             scored.append((score, node))
     best = sorted(scored, key=lambda pair: -pair[0])
     return [node for _, node in best[:FIGURES]]
+
+
+def _speaks_of(kind: schema.Type, wanted: set[str], *, is_silent: bool) -> bool:
+    labels = [words.terms(f.key.replace("_", " ")) for f in kind.fields if f.kind not in ("text", "json")]
+    if is_silent:
+        return any(word in wanted for label in labels for word in label)
+    return any(len(label) > 1 and wanted.issuperset(label) for label in labels)
 
 
 def _months(text: str) -> list[str]:
@@ -156,10 +166,10 @@ async def read(tx: store.Transaction, library: Library, reader: Reader, *, name:
     if not name.part:
         return _whole(found, parts, kind)
     wanted = "/".join(name.part)
-    part = next((p for p in parts if p.part == wanted), None)
-    if part is not None:
-        lead = f"{part.lead}: " if part.lead else ""
-        return Item(handle=str(name), title=found.title, text=lead + part.text, at=part.at or found.at)
+    if pieces := passages.under(parts, wanted):
+        lead = f"{pieces[0].lead}: " if pieces[0].lead else ""
+        text = lead + "\n".join(p.text for p in pieces)
+        return Item(handle=str(name), title=found.title, text=text, at=pieces[0].at or found.at)
     if len(name.part) == 1 and name.part[0] in found.record.fields:
         value = {name.part[0]: found.record.fields[name.part[0]]}
         return Item(handle=str(name), title=found.title, fields=value, at=found.at)
@@ -184,7 +194,7 @@ async def listed(
     items: list[Item] = []
     wanted = max(1, min(limit, MOST))
     while len(items) < wanted:
-        nodes = await rows.listed(tx, reader.clause, type=type, limit=MOST, after=after, where=asked)
+        nodes = await rows.listed(tx, reader.clause, type=type, limit=MOST, after=after, where=asked.items())
         shown = await _shown(tx, library, reader, nodes)
         for node in nodes:
             found = shown.get(node.id)
@@ -251,7 +261,7 @@ async def _shown(
 
 
 def _name(record: Record, kind: schema.Type | None) -> str:
-    candidates = [*NAMES, *(kind.text[:1] if kind else ())]
+    candidates = [*searching.TITLES, *(kind.text[:1] if kind else ())]
     for field in candidates:
         value = record.fields.get(field)
         if isinstance(value, str) and value.strip():
@@ -267,14 +277,20 @@ def _said_at(node: rows.Node, seen: Record) -> datetime | None:
 
 
 def _whole(found: _Shown, parts: Sequence[passages.Passage], kind: schema.Type | None) -> Item:
-    searched = {p.field for p in parts}
+    searched = {p.field for p in parts} | _about_access(kind)
     fields = {k: v for k, v in found.record.fields.items() if k not in searched and v not in (None, "", [])}
     text = "\n".join((f"{p.lead}: " if p.lead else "") + p.text for p in parts)
     return Item(handle=found.record.handle, title=found.title, text=text, fields=fields, at=found.at)
 
 
+def _about_access(kind: schema.Type | None) -> set[str]:
+    """The field that says who may read a record: it is about the record, and no answer to anything."""
+    return {kind.readers.field} if kind and kind.readers and kind.readers.field else set()
+
+
 def _brief(found: _Shown, library: Library) -> Item:
     kind = library.types.get(found.record.type)
-    long = {f.key for f in kind.fields if f.kind in ("text", "json")} if kind else frozenset[str]()
+    long = {f.key for f in kind.fields if f.kind in ("text", "json")} if kind else set[str]()
+    long |= _about_access(kind)
     fields = {k: v for k, v in found.record.fields.items() if k not in long and v not in (None, "", [])}
     return Item(handle=found.record.handle, title=found.title, fields=fields, at=found.at)

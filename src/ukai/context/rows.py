@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from ukai.access import OWNERS_DEPTH, OwningEdge, Record
@@ -59,10 +59,27 @@ _PASSAGE = "n.id, n.type, n.key, n.path, p.part, p.field, p.ordinal, p.lead, p.t
 
 
 async def lock_index(tx: Transaction) -> tuple[str, int]:
-    """The position reached; whoever holds it is the only one that moves it."""
+    """The position reached; whoever holds it is the only one that moves it.
+
+    In a database that was restored or copied into another cluster transactions are counted from another number: there
+    everything is read once more.
+    """
+    moved = await tx.execute(
+        "update passage_cursor set xid = '0', seq = 0, cluster = s.system_identifier from pg_control_system() s "
+        "where passage_cursor.cluster <> s.system_identifier"
+    )
+    if moved:
+        await tx.execute("delete from passage")
+        await tx.execute("delete from called")
     row = await tx.one("select xid::text, seq from passage_cursor for update")
     assert row is not None
     return str(row[0]), int(row[1])
+
+
+async def is_elsewhere(tx: Transaction) -> bool:
+    """Whether this database was restored or copied into another cluster since the passages followed it."""
+    found = await tx.value("select c.cluster <> s.system_identifier from passage_cursor c, pg_control_system() s")
+    return bool(found)
 
 
 async def changed(tx: Transaction, after: tuple[str, int], limit: int) -> list[tuple[UUID, str, int, bool]]:
@@ -83,7 +100,8 @@ async def is_behind(tx: Transaction) -> bool:
     """Whether the graph has changes that the passages have not followed."""
     found = await tx.value(
         "select exists (select 1 from change h, passage_cursor c "
-        "where h.kind = 'node' and (h.xid, h.seq) > (c.xid, c.seq))"
+        "where h.kind = 'node' and (h.xid, h.seq) > (c.xid, c.seq)) "
+        "or exists (select 1 from passage_cursor c, pg_control_system() s where c.cluster <> s.system_identifier)"
     )
     return bool(found)
 
@@ -91,12 +109,6 @@ async def is_behind(tx: Transaction) -> bool:
 async def move_index(tx: Transaction, to: tuple[str, int]) -> None:
     """Remember the position."""
     await tx.execute("update passage_cursor set xid = %s::xid8, seq = %s", to)
-
-
-async def forget_passages(tx: Transaction) -> None:
-    """Begin from nothing: the next catching up reads the whole graph."""
-    await tx.execute("delete from passage")
-    await tx.execute("update passage_cursor set xid = '0', seq = 0")
 
 
 async def save_passages(tx: Transaction, of: Sequence[UUID], new: Sequence[tuple[UUID, Passage, bytes]]) -> None:
@@ -172,15 +184,29 @@ async def by_handle(tx: Transaction, handles: Sequence[handle.Handle]) -> dict[s
 
 
 async def listed(
-    tx: Transaction, readable: Clause, *, type: str, limit: int, after: str = "", where: Mapping[str, Any] | None = None
+    tx: Transaction,
+    readable: Clause,
+    *,
+    type: str,
+    limit: int,
+    after: str = "",
+    where: Iterable[tuple[str, Any]] = (),
 ) -> list[Node]:
-    """Readable nodes of a type in the order of their keys, after the key `after`, whose fields hold `where`."""
+    """Readable nodes of a type in the order of their keys, after the key `after`, for which all of `where` hold.
+
+    A pair is a field and a value that it has, or has among others; of a list of values one is enough.
+    """
     text, params = readable
+    asked: list[tuple[str, list[Any]]] = [
+        (field, cast("list[Any]", value) if isinstance(value, list) else [value]) for field, value in where
+    ]
+    fields = "to_jsonb(n.props) || jsonb_strip_nulls(jsonb_build_object('state', n.state))"
+    matches = "".join(f"and ({fields}) -> %s::text @> any(%s::jsonb[]) " for _ in asked)
+    values = [p for field, options in asked for p in (field, [canonical.dumps(o) for o in options])]
     rows = await tx.fetch(
-        f"select {_NODE} from node n where n.alive and n.type = %s and n.key > %s "  # noqa: S608
-        f"and to_jsonb(n.props) || jsonb_strip_nulls(jsonb_build_object('state', n.state)) @> %s::jsonb and {text} "
+        f"select {_NODE} from node n where n.alive and n.type = %s and n.key > %s {matches}and {text} "  # noqa: S608
         "order by n.key limit %s",
-        (type, after, canonical.dumps(where or {}), *params, limit),
+        (type, after, *values, *params, limit),
     )
     return [_node(r) for r in rows]
 
@@ -274,12 +300,13 @@ async def matching_passages(tx: Transaction, readable: Clause, words: Iterable[s
 
 async def passages_without_vector(tx: Transaction, model: str, limit: int) -> list[str]:
     """Texts of passages that the model has not embedded yet."""
+    # Equal texts are asked for once here and not in SQL: grouping would read all passages before it gives the first.
     rows = await tx.fetch(
-        "select min(p.text) from passage p where not exists "
-        "(select 1 from embedding e where e.model = %s and e.content = p.content) group by p.content limit %s",
+        "select p.text from passage p where not exists "
+        "(select 1 from embedding e where e.model = %s and e.content = p.content) limit %s",
         (model, limit),
     )
-    return [str(r[0]) for r in rows]
+    return list(dict.fromkeys(str(r[0]) for r in rows))
 
 
 async def records(tx: Transaction, found: Sequence[Node], owning: Sequence[OwningEdge]) -> dict[UUID, Record]:

@@ -31,6 +31,8 @@ WORDS, AROUND = 0.3, 0.3
 WHOLE_SCOPE = 10_000
 """Up to this many readable passages all of them are scored; above, those that share a word with the question."""
 CANDIDATES = 2_000
+TITLES = ("name", "title", "subject")
+"""Fields by which a record is called."""
 OWNED = 5_000
 """Records of the named ones that are looked at."""
 
@@ -117,11 +119,15 @@ async def _readable(
 
 
 async def _ranked(
-    tx: store.Transaction, asked: str, found: Sequence[rows.Found], cache: Cache | None, limit: int
+    tx: store.Transaction, asked: str, readable: Sequence[rows.Found], cache: Cache | None, limit: int
 ) -> list[Hit]:
+    titles = {f.node: f.text for f in readable if f.field in TITLES}
+    more = {f.node for f in readable if f.field not in TITLES}
+    # A title stands over its record's other passages: alone it would take a place that they need.
+    found = [f for f in readable if f.field not in TITLES or f.node not in more]
     if not found or limit < 1:
         return []
-    lexical = _lexical(asked, found)
+    lexical = _lexical(asked, found, titles)
     cosine = await _cosine(tx, asked, found, cache)
     has_meaning = bool(cosine.any())
     score = WORDS * _z(lexical) + (1 - WORDS) * _z(cosine) if has_meaning else _z(lexical)
@@ -143,17 +149,18 @@ def _woven(first: Sequence[int], second: Sequence[int], limit: int) -> list[int]
     return list(taken)
 
 
-def _lexical(asked: str, found: Sequence[rows.Found]) -> NDArray[np.float64]:
+def _lexical(asked: str, found: Sequence[rows.Found], titles: Mapping[UUID, str]) -> NDArray[np.float64]:
     wanted = words.terms(asked)
     own = [words.terms(f.text) for f in found]
-    return bm25.Index(own).scores(wanted) + AROUND * bm25.Index(_around(found, own)).scores(wanted)
+    return bm25.Index(own).scores(wanted) + AROUND * bm25.Index(_around(found, own, titles)).scores(wanted)
 
 
-def _around(found: Sequence[rows.Found], own: Sequence[Sequence[str]]) -> list[list[str]]:
-    """What stands around a passage: its record's place, who speaks, and its neighbours in the record."""
+def _around(found: Sequence[rows.Found], own: Sequence[Sequence[str]], titles: Mapping[UUID, str]) -> list[list[str]]:
+    """What stands around a passage: its record's place and title, who speaks, and its neighbours in the record."""
     around: list[list[str]] = []
     for i, f in enumerate(found):
         near = [*words.terms(f"{f.path} {f.key}".translate(_SPACES)), *words.terms(f.lead), *own[i]]
+        near += words.terms(titles.get(f.node, ""))
         for j in (i - 1, i + 1):
             if 0 <= j < len(found) and found[j].node == f.node:
                 near += own[j]

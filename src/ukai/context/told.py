@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ukai import store
+from ukai.access import Record
 from ukai.context import names, rows
 from ukai.context.reader import Reader
+from ukai.kit import words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,19 +25,37 @@ class Told:
 
 
 async def told(tx: store.Transaction, question: str, *, reader: Reader) -> list[Told]:
-    """Of the records that `question` names by their whole name and the reader may not read: what is listed to be told.
+    """Of the records that `question` names and the reader may not read: what is listed to be told.
 
-    A record of which nothing is listed is not mentioned, so that its absence and its being hidden look the same.
+    The first word of a name is enough where one record alone is so called, among those that the reader may know of;
+    nothing but the words of the question is said of the name. A record of which nothing is listed is not mentioned and
+    moves nothing: absent and hidden look the same.
     """
     spans = names.spans(question)
-    found = await rows.called(tx, ("true", []), folded=spans, first=[], limit=names.MOST_CALLED)
-    nodes = [n for name, n in found if names.is_said(name, spans)]
-    open_ids = set(await reader.seen(tx, nodes))
-    records = await rows.records(tx, [n for n in nodes if n.id not in open_ids], reader.owning)
-    called = {n.id: name for name, n in found}
-    result: list[Told] = []
-    for id, record in records.items():
-        fields = {f: record.fields[f] for f in sorted(reader.rights.tell(record)) if f in record.fields}
-        if fields:
-            result.append(Told(said=called[id], type=record.type, fields=fields))
+    openings = names.openings(question)
+    found = await rows.called(tx, ("true", []), folded=spans, first=list(openings), limit=names.MOST_CALLED)
+    nodes = [n for _, n in found]
+    seen = await reader.seen(tx, nodes)
+    records = await rows.records(tx, [n for n in nodes if n.id not in seen], reader.owning)
+    listed = {id: fields for id, record in records.items() if (fields := _listed(record, reader))}
+    said = {n.id: _said(name, question) for name, n in found if names.is_said(name, spans)}
+    by_opening: dict[str, list[rows.Node]] = {}
+    for name, n in found:
+        if n.type in reader.owner_types and (n.id in seen or n.id in listed):
+            by_opening.setdefault(words.words(name)[0], []).append(n)
+    for opening, candidates in by_opening.items():
+        if opening in openings and len(candidates) == 1:
+            said.setdefault(candidates[0].id, openings[opening])
+    result = [Told(said=said[id], type=records[id].type, fields=f) for id, f in listed.items() if id in said]
     return sorted(result, key=lambda t: (t.said, t.type))
+
+
+def _listed(record: Record, reader: Reader) -> dict[str, Any]:
+    return {f: record.fields[f] for f in sorted(reader.rights.tell(record)) if f in record.fields}
+
+
+def _said(name: str, question: str) -> str:
+    """The words of `question` that are `name`: how a hidden record writes itself is not told."""
+    folded = words.words(name)
+    match = re.search(r"(?<!\w)" + r"\W+".join(map(re.escape, folded)) + r"(?!\w)", question, re.IGNORECASE)
+    return " ".join(match.group().split()) if match else " ".join(folded)

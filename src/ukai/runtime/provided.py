@@ -42,7 +42,7 @@ def reading_tools(shelf: Shelf, specs: Mapping[str, ToolSpec]) -> dict[str, Boun
 class _Calls:
     shelf: Shelf
 
-    async def search(self, *, query: str, type: str | None = None, limit: int = 12) -> dict[str, Any]:
+    async def search(self, *, query: str, type: str | None = None, limit: int = 14) -> dict[str, Any]:
         self._known_type(type)
         async with self.shelf.db.snapshot() as tx:
             items = await reading.search(tx, self.shelf.library, self.shelf.reader, query=query, type=type, limit=limit)

@@ -7,7 +7,7 @@ about the things that were named, but no sentence matches outright: the answer s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from ukai.llm.extractive.rank import Asked, Candidate, Ranked, order
 from ukai.llm.protocols import Embedder
 
 NOTICE = "This answer was not written by a language model: it only quotes the evidence."
-NEAR = "No sentence of the evidence answers this outright; the nearest ones are:"
+NEAR = "Not found outright in the evidence: no sentence answers this. The nearest ones are:"
 NOT_FOUND = "Not found in the evidence."
 AT_MOST = 4
 """Quotes in one answer."""
@@ -47,7 +47,28 @@ _NUMBER = re.compile(
     re.I,
 )
 
+NEAREST, ALSO, BEHIND = 10, 4, 3
+"""Quotes where no sentence answers; beside sentences that do; behind each record that was read."""
+CLOSE, BEHIND_WHAT = "Close to it:", "Behind"
+
 Outcome = Literal["found", "near", "not_found"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """What one search returned, best first, as indexes into the items."""
+
+    items: Sequence[int]
+    after: evidence.Item | None = None
+    """The record whose words were searched for; None: the question itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Quotes under a line that says why they are there."""
+
+    said: str
+    quotes: tuple[citation.Quote, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +77,8 @@ class Answer:
 
     outcome: Outcome
     quotes: tuple[citation.Quote, ...] = ()
+    parts: tuple[Part, ...] = ()
+    """What stands below them."""
     unnamed: tuple[str, ...] = ()
     """Names in the question that no item mentions."""
     best_items: tuple[int, ...] = ()
@@ -67,11 +90,13 @@ class Answer:
         lines = [NOTICE]
         if self.outcome == "not_found":
             lines.append(NOT_FOUND)
-            if self.unnamed:
-                lines.append("It never mentions " + ", ".join(f"“{citation.quotable(n)}”" for n in self.unnamed) + ".")
         elif self.outcome == "near":
             lines.append(NEAR)
+        if self.unnamed:
+            lines.append("It never mentions " + ", ".join(f"“{citation.quotable(n)}”" for n in self.unnamed) + ".")
         lines = [" ".join(lines), *(citation.line(quote) for quote in self.quotes)]
+        for part in self.parts:
+            lines += ["", part.said, *(citation.line(quote) for quote in part.quotes)]
         if failed:
             lines.append("These calls failed, and what they would have returned is missing: " + ", ".join(failed) + ".")
         return "\n".join(lines)
@@ -83,23 +108,98 @@ def outcome_of(text: str) -> Outcome:
     return "not_found" if first.startswith(NOT_FOUND) else "near" if first.startswith(NEAR) else "found"
 
 
-def answer(question: str, items: Sequence[evidence.Item], *, embedder: Embedder | None) -> Answer:
-    """What `items` say to `question`. The same arguments give the same answer, to the byte."""
+def answer(
+    question: str,
+    items: Sequence[evidence.Item],
+    *,
+    embedder: Embedder | None,
+    searched: Sequence[Searched] = (),
+) -> Answer:
+    """What `items` say to `question`. The same arguments give the same answer, to the byte.
+
+    `searched`: what the searches returned, in their order; where no sentence answers, that order is the better judge.
+    """
     asked = Asked.of(question)
     unnamed = tuple(names.missing(asked.names, " ".join(item.everything for item in items)))
     every = list(candidates(asked, items))
     ranked = order(asked, every, items, embedder=embedder)
     best_items = tuple(dict.fromkeys([*(r.candidate.item for r in ranked), *range(len(items))]))
-    if unnamed or not words.words(question):
+    if not words.words(question) or (unnamed and len(unnamed) == len(asked.names)):
         return Answer(outcome="not_found", unnamed=unnamed)
     if not ranked:
         return Answer(outcome="not_found", best_items=best_items)
     outcome, chosen = _chosen(asked, ranked, has_embedder=embedder is not None)
+    if unnamed and outcome == "found":
+        outcome = "near"
     shown = [r.candidate for r in chosen]
+    parts: list[Part] = []
     if outcome == "found":
         shown[1:1] = _following(shown[0], every)
-    quotes = [citation.Quote(text=citation.quotable(c.text), cite=items[c.item].cite) for c in shown]
-    return Answer(outcome=outcome, quotes=tuple(dict.fromkeys(quotes)), best_items=best_items)
+    first = next((s for s in searched if s.after is None), None)
+    if outcome == "near" or (outcome == "found" and first is not None):
+        best = _best_of_items(ranked)
+        seen = {c.item for c in shown} if outcome == "found" else set[int]()
+        limit = ALSO if outcome == "found" else NEAREST
+        also = _in_order(first.items if first else (), best, seen, limit)
+        if outcome == "near":
+            shown = also or shown
+            parts = [p for s in searched if s.after is not None for p in _trail(s, best, items, shown)]
+        elif also:
+            parts = [Part(said=CLOSE, quotes=_quotes(also, items))]
+    return Answer(
+        outcome=outcome,
+        quotes=_quotes(shown, items),
+        parts=tuple(parts),
+        unnamed=unnamed,
+        best_items=best_items,
+    )
+
+
+def _quotes(shown: Sequence[Candidate], items: Sequence[evidence.Item]) -> tuple[citation.Quote, ...]:
+    """As quotes, each once. A field is cited as the field."""
+    found = [
+        citation.Quote(
+            text=citation.quotable(c.text),
+            cite=f"{items[c.item].cite}/{c.label}" if c.label and items[c.item].handle else items[c.item].cite,
+        )
+        for c in shown
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _best_of_items(ranked: Sequence[Ranked]) -> dict[int, Candidate]:
+    """Of each item that is about the names asked for, the sentence nearest to the question."""
+    best: dict[int, Ranked] = {}
+    most = max((r.named for r in ranked), default=0.0)
+    for r in ranked:
+        before = best.get(r.candidate.item)
+        if r.candidate.label and not r.candidate.is_field and r.cosine < FOUND_FIELD_COSINE:
+            continue  # a field that the question neither names nor means
+        if r.named == most and (before is None or _nearness(r) > _nearness(before)):
+            best[r.candidate.item] = r
+    return {item: r.candidate for item, r in best.items()}
+
+
+def _nearness(r: Ranked) -> tuple[bool, bool, float, float]:
+    return r.candidate.is_asked_for, r.candidate.is_field, r.cosine, r.covered
+
+
+def _in_order(order: Sequence[int], best: Mapping[int, Candidate], seen: set[int], limit: int) -> list[Candidate]:
+    found = [best[i] for i in order if i in best and i not in seen]
+    return found[:limit]
+
+
+def _trail(
+    searched: Searched, best: Mapping[int, Candidate], items: Sequence[evidence.Item], shown: Sequence[Candidate]
+) -> list[Part]:
+    """What lies behind a record that was read: the first new finds of its search, the record itself left out."""
+    source = searched.after
+    assert source is not None
+    own = {i for i, item in enumerate(items) if item.cite.startswith(source.cite) or not item.texts}
+    seen = {c.item for c in shown} | own
+    found = _in_order(searched.items, best, seen, BEHIND)
+    said = f"{BEHIND_WHAT} “{citation.quotable(source.title)}” [{source.cite}]:"
+    return [Part(said=said, quotes=_quotes(found, items))] if found else []
 
 
 def candidates(asked: Asked, items: Sequence[evidence.Item]) -> Iterator[Candidate]:
@@ -117,12 +217,13 @@ def candidates(asked: Asked, items: Sequence[evidence.Item]) -> Iterator[Candida
             spoken = label.replace("_", " ").replace(".", " ")
             label_words = words.terms(spoken)
             by_label = _touches(wanted, label_words)
-            if by_label or _touches(wanted, words.terms(value)):
+            if by_label or not item.texts or _touches(wanted, words.terms(value)):
                 yield Candidate(
                     text=f"{label}: {value}",
                     meant=f"{spoken}: {value}",
                     around=item.title,
                     item=index,
+                    label=label,
                     is_field=by_label,
                     is_asked_for=by_label and all(_touches(wanted, [word]) for word in label_words),
                 )
@@ -148,7 +249,7 @@ def _chosen(asked: Asked, ranked: Sequence[Ranked], *, has_embedder: bool) -> tu
     found = [r for r in ranked if answers(r) and _has_the_kind(asked.question, r.candidate.text)]
     if found:
         return "found", [r for r in found if r.score >= found[0].score - WITHIN][:AT_MOST]
-    near = _near([r for r in ranked if asked.names and r.named == 1], has_embedder=has_embedder)
+    near = _near([r for r in ranked if r.named == max(x.named for x in ranked)], has_embedder=has_embedder)
     return ("near", near) if near else ("not_found", [])
 
 

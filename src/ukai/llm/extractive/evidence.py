@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
@@ -84,6 +84,8 @@ class Turn:
     """Tools whose call did not succeed and was not made good by a later one."""
     rounds: int = 0
     """How often the model has answered with calls."""
+    results: Mapping[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    """Ordinal of a call -> what it returned, in the tool's order, as indexes into `items`."""
 
 
 def identity(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -95,7 +97,8 @@ def of(messages: Sequence[ModelMessage]) -> Turn:
     """The turn that `messages` end in. Evidence of earlier turns is theirs: it is not quoted again."""
     start, question = _question(messages)
     calls: dict[str, Call] = {}
-    items: list[Item] = []
+    items: dict[Item, int] = {}
+    results: dict[int, tuple[int, ...]] = {}
     failed: dict[str, None] = {}
     rounds = 0
     for message in messages[start:]:
@@ -111,11 +114,19 @@ def of(messages: Sequence[ModelMessage]) -> Turn:
             if part.outcome == "success":
                 failed.pop(part.tool_name, None)
                 call = calls.get(part.tool_call_id)
-                items += read(part.content, tool=part.tool_name, ordinal=call.ordinal if call else 0)
+                ordinal = call.ordinal if call else 0
+                found = read(part.content, tool=part.tool_name, ordinal=ordinal)
+                # Each thing once: what two tools returned alike is one item, in order of first sight.
+                results[ordinal] = tuple(items.setdefault(item, len(items)) for item in found)
             else:
                 failed[part.tool_name] = None
     return Turn(
-        question=question, calls=tuple(calls.values()), items=_merged(items), failed=tuple(failed), rounds=rounds
+        question=question,
+        calls=tuple(calls.values()),
+        items=tuple(items),
+        failed=tuple(failed),
+        rounds=rounds,
+        results=results,
     )
 
 
@@ -230,8 +241,3 @@ def _flat(prefix: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from _flat(f"{label}.", cast("dict[str, Any]", value))
         elif isinstance(value, list) and value and all(isinstance(v, str | int) for v in cast("list[Any]", value)):
             yield label, ", ".join(str(v) for v in cast("list[Any]", value))[:MAX_TEXT]
-
-
-def _merged(items: Sequence[Item]) -> tuple[Item, ...]:
-    """Each thing once: what two tools returned alike is one item, in order of first sight."""
-    return tuple(dict.fromkeys(items))

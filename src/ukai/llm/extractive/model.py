@@ -60,4 +60,16 @@ class Extractive(LocalModel):
     def _reached(self, turn: evidence.Turn) -> answer.Answer:
         if self._remembered is None and turn.items and (found := self._embedder()) is not None:
             self._remembered = Remembered(found)  # each round ranks what the rounds before it returned once more
-        return answer.answer(turn.question, turn.items, embedder=self._remembered)
+        return answer.answer(turn.question, turn.items, embedder=self._remembered, searched=searched(turn))
+
+
+def searched(turn: evidence.Turn) -> list[answer.Searched]:
+    """What each search returned, in its order; those that followed a record say which."""
+    followed = dict(plan.trails(turn))
+    found: list[answer.Searched] = []
+    for call in turn.calls:
+        query = next((str(call.arguments[q]) for q in plan.QUERIES if q in call.arguments), None)
+        results = turn.results.get(call.ordinal, ())
+        if query is not None and results:
+            found.append(answer.Searched(items=results, after=followed.get(query)))
+    return found

@@ -21,7 +21,8 @@ MAX_ROUNDS = 4
 MAX_CALLS = 8
 """In one turn."""
 AT_ONCE = 3
-LONGEST_QUERY = 400
+LONGEST_QUERY, LONGEST_TRAIL = 400, 700
+"""Characters of a question, and of a record's own words, that a search is given."""
 
 READS = words.listed("""
     search find lookup look query recall retrieve get read fetch show list describe open view cat grep ls ask related
@@ -86,11 +87,28 @@ def _stages(turn: evidence.Turn, tools: Sequence[ToolDefinition], best_items: Se
     found = [turn.items[i].handle for i in best_items]
     records = list(dict.fromkeys(str(parsed.whole) for h in found if h and (parsed := handle.parse(h))))
     yield _reading(records[:AT_ONCE], tools)
+    yield [p for text, _ in trails(turn) for t in searches[:1] if (p := _search(t, text, asked)) is not None]
     yield _each(searches[:4], lambda t: _search(t, turn.question, asked))
     yield _each(searches[:2], lambda t: _search(t, " ".join(asked), asked)) if asked else []
     yield _each(_ranked(turn.question, tools), lambda t: _by_subject(t, asked))[:1]
     yield [p for r in records[:1] for t in tools if _verbs(t) & RELATES for p in [_by_handle(t, r)] if p]
     yield _each([t for t in tools if "list" in _verbs(t)], lambda t: _filled(t, {}))[:1] if not turn.items else []
+
+
+def trails(turn: evidence.Turn) -> list[tuple[str, evidence.Item]]:
+    """What to search for next, and the record that it comes from: the words of each record that was read as a whole,
+    under the names of the question. Where a question shares no word with its answer, something between them does.
+    """
+    asked = names.names(turn.question)
+    found: list[tuple[str, evidence.Item]] = []
+    for call in turn.calls:
+        for index in turn.results.get(call.ordinal, ()):
+            item = turn.items[index]
+            parsed = handle.parse(item.handle) if item.handle else None
+            if asked and parsed is not None and not parsed.part and item.texts:
+                said = " ".join([*asked, *item.texts])
+                found.append((" ".join(said.split())[:LONGEST_TRAIL].strip(), item))
+    return found[:AT_ONCE]
 
 
 def _reads(tool: ToolDefinition) -> bool:
@@ -132,7 +150,7 @@ def _search(tool: ToolDefinition, question: str, asked: Sequence[str]) -> Planne
         return None
     known = schema.resolved(properties[named], tool.parameters_json_schema) or {}
     limit = known.get("maxLength", LONGEST_QUERY)
-    query = question[: min(LONGEST_QUERY, limit if isinstance(limit, int) else LONGEST_QUERY)].strip()
+    query = question[: min(LONGEST_TRAIL, limit if isinstance(limit, int) else LONGEST_QUERY)].strip()
     if not query:
         return None
     return _filled(tool, {named: query}, subject=asked[0] if asked else None, question=question)

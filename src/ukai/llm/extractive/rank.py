@@ -37,6 +37,8 @@ class Candidate:
     """Title and neighbours."""
     item: int
     """Which item it stands in."""
+    label: str = ""
+    """Of a `field: value` line: the field."""
     is_field: bool = False
     """A `field: value` line whose label shares a word with the question."""
     is_asked_for: bool = False
