@@ -49,8 +49,12 @@ def upgrade() -> None:
         create table passage_cursor (
             one boolean primary key default true check (one),
             xid xid8 not null,
-            seq bigint not null
+            seq bigint not null,
+            cluster bigint not null
         )
         """
     )
-    op.execute("insert into passage_cursor (xid, seq) values ('0', 0)")
+    op.execute(
+        "insert into passage_cursor (xid, seq, cluster) select '0', 0, system_identifier from pg_control_system()"
+    )
+    op.execute("comment on column passage_cursor.cluster is 'where transactions are counted as xid counts them'")

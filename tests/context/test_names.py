@@ -1,0 +1,152 @@
+"""Which records a question names, and what a refusal tells of those that may not be read (P3.5)."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.context import world
+from tests.context.world import ANN, BEN, MIRA, TESS, firm, memo
+from ukai import store
+from ukai.context import names, told
+from ukai.context.scope import Scope
+
+
+async def company(db: store.Database) -> world.World:
+    w = await world.opened(db)
+    await w.write(
+        firm("alder", name="Alder Works", tier="told"),
+        firm("birch", name="Birch Yard"),
+        firm("birch2", name="Birch Labs"),
+        firm("low", name="gate"),
+        firm("cedar", BEN, name="Cedar Mills", tier="told", floor="77.31"),
+        firm("dorn", BEN, name="Dorn Hall"),
+        firm("elm", BEN, name="Elmwood Press", tier="told"),
+        *memo("10", "alder", "x", title="The gate waits"),
+        *memo("11", "cedar", "x", title="Secret Matter"),
+    )
+    await w.follow()
+    return w
+
+
+async def named(w: world.World, question: str, who: str = ANN, scope: Scope | None = None) -> dict[str, str]:
+    async with w.db.snapshot() as tx:
+        found = await names.named(tx, question, reader=world.reader(who, scope), types=w.types)
+    return {n.node.handle: n.said for n in found}
+
+
+async def tells(w: world.World, question: str, who: str = ANN) -> list[tuple[str, dict[str, str]]]:
+    async with w.db.snapshot() as tx:
+        found = await told.told(tx, question, reader=world.reader(who))
+    return [(t.said, dict(t.fields)) for t in found]
+
+
+@pytest.mark.parametrize(
+    ("question", "handles"),
+    [
+        ("Where do we stand with Alder Works?", {"Firm#alder"}),
+        ("where do we stand with alder works?", {"Firm#alder"}),
+        ("What does ALDER WORKS' gate cost?", {"Firm#alder"}),
+        ("What about Alder?", {"Firm#alder"}),
+        ("what about alder?", set()),
+        ("What about Birch?", set()),
+        ("What about Birch Yard?", {"Firm#birch"}),
+        ("Compare Alder Works and Birch Labs", {"Firm#alder", "Firm#birch2"}),
+        ("Does the gate wait?", set()),
+        ("the gate waits", {"Memo#10"}),
+        ("Open Firm#birch2.", {"Firm#birch2"}),
+        ("Open Memo#10/body, please", {"Memo#10"}),
+        ("Open memo 10", {"Memo#10"}),
+        ("Open Memo#99 and Nothing#1 and Firm#", set()),
+        ("Where do we stand with Cedar Mills?", set()),
+        ("Open Firm#cedar and memo 11", set()),
+        ("Secret Matter", set()),
+        ("", set()),
+        ("?!", set()),
+    ],
+)
+async def test_what_a_question_names(database: store.Database, question: str, handles: set[str]):
+    w = await company(database)
+
+    assert set(await named(w, question)) == handles
+
+
+async def test_a_hidden_record_of_the_same_name_makes_no_name_ambiguous(database: store.Database):
+    w = await company(database)
+    await w.write(firm("alder2", BEN, name="Alder Hidden"), firm("alder3", BEN, name="Alder Works"))
+    await w.follow()
+
+    assert await named(w, "What about Alder?") == {"Firm#alder": "Alder"}
+    assert await named(w, "What about Alder Works?") == {"Firm#alder": "Alder Works"}
+    assert set(await named(w, "What about Alder Works?", MIRA)) == {"Firm#alder", "Firm#alder3"}
+    assert await named(w, "What about Alder?", MIRA) == {}
+
+
+async def test_a_record_outside_the_scope_of_the_agent_is_not_named(database: store.Database):
+    w = await company(database)
+
+    assert await named(w, "Alder Works and Birch Yard", scope=Scope(globs=("firms/birch",))) == {
+        "Firm#birch": "Birch Yard"
+    }
+
+
+async def test_the_question_without_its_names_is_what_is_asked(database: store.Database):
+    w = await company(database)
+    async with database.snapshot() as tx:
+        found = await names.named(tx, "Why does Alder Works' gate wait?", reader=world.reader(), types=w.types)
+
+    assert names.without("Why does Alder Works' gate wait?", found) == "Why does ' gate wait?"
+    assert names.without("Alder Works?", found) == "Alder Works?"
+
+
+async def test_of_what_is_hidden_only_the_listed_fields_are_told(database: store.Database):
+    w = await company(database)
+
+    assert await tells(w, "Where do we stand with Cedar Mills?") == [("Cedar Mills", {"owner": BEN})]
+    assert await tells(w, "And Cedar?") == [("Cedar", {"owner": BEN})]
+
+
+@pytest.mark.parametrize(
+    ("question", "who"),
+    [
+        ("Where do we stand with Dorn Hall?", ANN),
+        ("Where do we stand with Nobody Here?", ANN),
+        ("Where do we stand with Alder Works?", ANN),
+        ("Secret Matter", ANN),
+        ("Firm#cedar", ANN),
+        ("Where do we stand with Cedar Mills?", TESS),
+        ("Where do we stand with Cedar Mills?", MIRA),
+        ("Where do we stand with Cedar Mills?", "stranger@x.example"),
+        ("cedar?", ANN),
+        ("", ANN),
+    ],
+)
+async def test_of_what_nothing_is_listed_nothing_is_told(database: store.Database, question: str, who: str):
+    """Hidden, absent and open look the same."""
+    w = await company(database)
+
+    assert await tells(w, question, who) == []
+
+
+async def test_a_refusal_says_no_more_of_a_name_than_the_question_did(database: store.Database):
+    w = await company(database)
+    await w.write(firm("odd", BEN, name="Odd & Even (in DISPUTE)", tier="told"))
+    await w.follow()
+
+    said = [said for said, _ in await tells(w, "what about odd even in dispute?")]
+
+    assert said == ["odd even in dispute"]
+
+
+async def test_what_may_not_be_told_moves_nothing_that_is_told(database: store.Database):
+    w = await company(database)
+    questions = ["And Cedar?", "Cedar Mills", "Elmwood Press and Cedar", "Dorn Hall", "Alder"]
+    before = [await tells(w, q) for q in questions]
+    rng = random.Random(5)
+
+    for i in range(6):
+        name = rng.choice(["Cedar House", "Cedar Mills", "Elmwood Press", "Alder Works", "Dorn"])
+        await w.write(firm(f"h{i}", BEN, name=name), *memo(f"h{i}", "cedar", "x", title=rng.choice(["Cedar", "Dorn"])))
+        await w.follow()
+        assert [await tells(w, q) for q in questions] == before, name
