@@ -95,6 +95,15 @@ async def test_a_field_that_no_policy_lists_is_read_by_nobody(database: store.Da
     assert (await read(w, "Firm#alder/floor", MIRA) or reading.Item(handle="")).fields == {"floor": "77.31"}
 
 
+async def test_a_passage_of_a_field_that_may_not_be_read_is_not_found(database: store.Database):
+    w = await company(database)
+
+    items = await found(w, "A maker of gates at Alder Works", TESS)
+
+    assert [i.handle for i in items if i.handle.startswith("Firm#alder")] == ["Firm#alder", "Firm#alder/name"]
+    assert "maker" not in canonical.dumps([i.as_json() for i in items])
+
+
 async def test_what_is_hidden_and_what_is_not_there_are_read_alike(database: store.Database):
     w = await company(database)
 

@@ -49,14 +49,14 @@ class Reader:
         exclude = [glob.compile(g).sql for g in self.scope.exclude]
         return f"({text} and {inside} and {outside})", [*params, globs, list(self.scope.static_ids), exclude]
 
-    def is_inside(self, node: rows.Node) -> bool:
+    def is_inside(self, node: rows.Node | Record) -> bool:
         """Whether the scope covers the node: the same rule as in `clause`."""
         if self.scope is None:
             return True
         named = node.handle in self.scope.static_ids or any(
-            glob.compile(g).matches(node.path) for g in self.scope.globs
+            glob.compile(g).matches(node.path or "") for g in self.scope.globs
         )
-        return named and not any(glob.compile(g).matches(node.path) for g in self.scope.exclude)
+        return named and not any(glob.compile(g).matches(node.path or "") for g in self.scope.exclude)
 
     async def seen(self, tx: store.Transaction, nodes: Sequence[rows.Node]) -> Mapping[UUID, Record]:
         """What the reader may see of each node, by its id; nodes without anything to see are absent.
@@ -68,7 +68,8 @@ class Reader:
         for id, record in (await rows.records(tx, inside, self.owning)).items():
             visible = self.rights.visible(record)
             if visible is not None:
-                owners = tuple(o for owner in _above(record) if (o := self.rights.visible(owner)) is not None)
+                above = [o for o in _above(record) if self.is_inside(o)]
+                owners = tuple(o for owner in above if (o := self.rights.visible(owner)) is not None)
                 result[id] = Record(
                     type=visible.type,
                     key=visible.key,
