@@ -598,7 +598,7 @@ def right(counted: Counter[str]) -> int:
 # Floors and not the exact counts, since another processor's last bits may tip a question that stands on a threshold.
 @pytest.mark.parametrize(
     ("half", "word", "paraphrase", "field", "absent"),
-    [("tune", 7, 5, 3, 8), ("held", 5, 2, 3, 5)],
+    [("tune", 7, 5, 3, 3), ("held", 5, 2, 3, 1)],
 )
 def test_answers_by_word_and_field_are_found_and_absent_ones_are_not(
     half: str, word: int, paraphrase: int, field: int, absent: int
@@ -609,7 +609,8 @@ def test_answers_by_word_and_field_are_found_and_absent_ones_are_not(
     assert right(counted["paraphrase"]) >= paraphrase
     assert counted["field"]["found right"] >= field
     assert counted["absent"]["not_found"] >= absent
-    assert counted["absent"]["found"] == 0, counted
+    # `near` says in its first words that the evidence does not answer.
+    assert counted["absent"]["found"] + counted["absent"]["found right"] == 0, counted
 
 
 def test_a_handle_in_a_citation_is_a_handle():

@@ -232,7 +232,7 @@ def candidates(asked: Asked, items: Sequence[evidence.Item]) -> Iterator[Candida
 def _following(best: Candidate, every: Sequence[Candidate]) -> list[Candidate]:
     """The sentence behind the best one: where a text names a thing first, it often says the rest there."""
     after = every[every.index(best) + 1 :][:1]
-    return [c for c in after if c.item == best.item and best.text == best.meant and c.text == c.meant]
+    return [c for c in after if c.item == best.item and not best.label and not c.label]
 
 
 def _touches(wanted: Sequence[str], line: Sequence[str]) -> bool:
@@ -279,7 +279,7 @@ def _has_the_kind(question: str, text: str) -> bool:
 def _answers(r: Ranked) -> bool:
     if r.named < 1:
         return False
-    if r.candidate.is_field:
+    if r.candidate.label:
         return r.candidate.is_asked_for and r.cosine >= FOUND_FIELD_COSINE
     return r.cosine >= FOUND_COSINE or (r.own >= FOUND_WORDS and r.cosine >= FOUND_WORDS_COSINE)
 
