@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,12 @@ from ukai import store
 from ukai.gate import rejection, rows
 from ukai.gate.author import Author
 from ukai.graph.catalogue import Catalogue
-from ukai.kit import canonical, ids
+from ukai.kit import canonical, ids, strict_json
+
+TEXT_KEPT = 64 << 10
+"""Characters of a text that is no delta."""
+DEPTH_KEPT = 100
+BITS_KEPT = 4_000
 
 
 class AuditFailed(failures.TemporaryError):
@@ -56,6 +62,7 @@ async def refused(
 ) -> int:
     """Record a refused attempt; its number. Raises AuditFailed when that cannot be done."""
     found = [r for r in rejections if r.severity == "error"]
+    body = _storable(kept(source, catalogue))
     try:
         async with db.transaction() as tx:
             return await rows.save_attempt(
@@ -64,11 +71,11 @@ async def refused(
                 at=at,
                 author=author,
                 key=key,
-                hash=hash_of(source),
+                hash=hash_of(body),
                 codes=sorted({r.code for r in found}),
                 fingerprints=list(rejection.fingerprints(found)),
-                findings=[r.as_json() for r in rejections],
-                body=masked(source, catalogue),
+                findings=[_storable(r.as_json()) for r in rejections],
+                body=body,
             )
     except (failures.UkaiError, rows.Fault) as error:
         raise AuditFailed(str(error), rejections=rejections) from error
@@ -113,9 +120,19 @@ def hash_of(source: Any) -> str:
     return canonical.sha256(source)
 
 
-def masked(source: Any, catalogue: Catalogue) -> Any:
-    """The delta with the values of every field masked that is sensitive in any type: what was meant may be unknown."""
+def kept(source: Any, catalogue: Catalogue) -> Any:
+    """The delta with the values of every field masked that is sensitive in any type: what was meant may be unknown.
+
+    Text is read first. Where that fails nothing says what in it is which field: it is masked whole if any is sensitive.
+    """
     names = {f.key for d in catalogue.domains.values() for f in _fields(d.types, d.edges) if f.sensitive}
+    if isinstance(source, bytes | bytearray):
+        source = source.decode("utf-8", "replace")
+    if isinstance(source, str):
+        value, found = strict_json.loads(source)
+        if not found:
+            return _masked(value, names)
+        return rejection.MASK if names else rejection.cut(source, TEXT_KEPT)
     return _masked(source, names) if names else source
 
 
@@ -130,3 +147,21 @@ def _masked(value: Any, names: set[str]) -> Any:
     if isinstance(value, list):
         return [_masked(v, names) for v in cast("list[Any]", value)]
     return value
+
+
+def _storable(value: Any, depth: int = DEPTH_KEPT) -> Any:
+    """What the database can hold of it: a proposal may be refused for the very reason that it could not be stored."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    if isinstance(value, dict | list | tuple) and depth == 0:
+        return "…"
+    if isinstance(value, dict):
+        members = cast("dict[Any, Any]", value)
+        return {_storable(str(k)): _storable(v, depth - 1) for k, v in members.items()}
+    if isinstance(value, list | tuple):
+        return [_storable(v, depth - 1) for v in cast("list[Any]", value)]
+    if isinstance(value, int):  # true and false are whole numbers too
+        return value if value.bit_length() <= BITS_KEPT else f"a number of {value.bit_length()} bits"
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    return None if value is None else _storable(str(value))

@@ -88,7 +88,7 @@ CODES: dict[str, Code] = {
     "unique_violation": Code("unique", 409, "reread", "Another node holds the key or the unique value."),
     "possible_duplicate": Code("unique", 200, "fix", "A similar node is there already (a warning)."),
     "rule_violation": Code("rules", 422, "fix", "A rule of the type is not met."),
-    "rule_error": Code("rules", 500, "stop", "A rule gave no answer; it fails closed."),
+    "rule_error": Code("rules", 422, "stop", "A rule gave no answer; it fails closed."),
     "restricted_delete": Code("delete", 409, "reread", "Edges stand that forbid the deletion."),
     "cascade_too_large": Code(
         "delete", 409, "stop", "The deletion would take more nodes along than is allowed at once."

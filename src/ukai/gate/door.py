@@ -19,6 +19,8 @@ from ukai.kit.finding import Finding
 Object = dict[str, Any]
 _TARGETS = ("handle", "ref", "context_ref", "id")
 _BAD = re.compile("[\0\ud800-\udfff]")
+_BITS = 3_322
+"""Of a whole number: a thousand digits, as in text."""
 
 
 def read(source: Any, limits: limits_.Limits = limits_.LIMITS) -> tuple[deltas.Delta | None, list[Rejection]]:
@@ -62,7 +64,7 @@ def _clean(value: Any, depth: int) -> bool:
         return depth > 0 and all(_clean(v, depth - 1) for v in cast("list[Any]", value))
     if isinstance(value, Decimal | float):
         return math.isfinite(value)
-    return value is None or isinstance(value, int)
+    return value is None or (isinstance(value, int) and value.bit_length() <= _BITS)
 
 
 def _unclean(value: Any, at: str, depth: int) -> Iterator[Rejection]:
@@ -94,6 +96,15 @@ def _unclean(value: Any, at: str, depth: int) -> Iterator[Rejection]:
     elif isinstance(value, list):
         for i, part in enumerate(cast("list[Any]", value)):
             yield from _unclean(part, f"{at}/{i}", depth - 1)
+    elif isinstance(value, int) and not _clean(value, depth):
+        yield reject(
+            "malformed_delta",
+            where=at,
+            message="a number is too long to compute with",
+            expected="at most 1000 digits",
+            received=f"{value.bit_length()} bits",
+            hint="write it as text",
+        )
     elif not _clean(value, depth):
         yield _no_json(value, at, "a JSON value")
 

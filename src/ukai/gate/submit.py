@@ -134,7 +134,7 @@ async def submit(
     number = await audit.refused(
         db,
         author=author,
-        source=source if not isinstance(source, bytes) else source.decode("utf-8", "replace"),
+        source=source,
         key=work.key,
         rejections=outcome.rejections,
         catalogue=await domains.known(db),

@@ -87,6 +87,13 @@ async def test_the_status_is_that_of_the_code(web: httpx.AsyncClient, ops: list[
     assert (answer.status_code, problem(answer)["type"]) == (status, f"urn:ukai:rejection:{code}")
 
 
+@pytest.mark.parametrize("cost", ["90000000000000000.00", "9" * 40, "-9e30", 1e300])
+async def test_a_value_too_large_for_a_rule_is_refused_and_no_fault(web: httpx.AsyncClient, cost: Any):
+    answer = await post(web, build.pull(1, cost=cost))
+
+    assert 400 <= answer.status_code < 500, answer.text
+
+
 async def test_rights_are_those_of_the_principal(database: store.Database, web: httpx.AsyncClient):
     await post(web, build.pull(1))
 
