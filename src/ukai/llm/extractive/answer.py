@@ -249,7 +249,9 @@ def _chosen(asked: Asked, ranked: Sequence[Ranked], *, has_embedder: bool) -> tu
     found = [r for r in ranked if answers(r) and _has_the_kind(asked.question, r.candidate.text)]
     if found:
         return "found", [r for r in found if r.score >= found[0].score - WITHIN][:AT_MOST]
-    near = _near([r for r in ranked if r.named == max(x.named for x in ranked)], has_embedder=has_embedder)
+    most = max(r.named for r in ranked)
+    about = [r for r in ranked if r.named == most and (r.candidate.is_field or not r.candidate.label)]
+    near = _near(about or [r for r in ranked if r.named == most], has_embedder=has_embedder)
     return ("near", near) if near else ("not_found", [])
 
 
