@@ -276,6 +276,8 @@ def _value(field: schema.Field) -> Any:
         value = f"{field.to or 'Type'}#…"
     elif kind in ("integer", "number", "date", "datetime") and field.min is not None:
         value = field.min
+    elif field.pattern is not None:
+        value = f"<text matching {field.pattern}>"
     elif isinstance(value, str) and field.min_length and len(value) < field.min_length:
         value = value.ljust(field.min_length, ".")
     elif isinstance(value, str) and field.max_length is not None:
