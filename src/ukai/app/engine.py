@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,10 @@ from ukai.runtime.tools import Bound
 
 EMBED_NOW = 64
 """New passages that are embedded before a question is answered: less than a second. The rest waits for `catch_up`."""
+
+ABANDONED = timedelta(minutes=15)
+"""A run that was silent for so long has no process any more: no turn lasts longer, and each call and each answer of the
+model is a sign of life."""
 
 Progress = Callable[[str], None]
 
@@ -181,7 +186,7 @@ class Engine:
         run = {limit.unit: limit.amount for limit in limits if limit.per == "run"}
         tokens = smallest([agent.budget.tokens, _number(run.get("tokens"))])
         usd = smallest([agent.budget.usd, _number(run.get("usd"))])
-        seconds = smallest([agent.budget.seconds, _number(run.get("seconds")), DEFAULT_SECONDS])
+        seconds = smallest([agent.budget.seconds, _number(run.get("seconds"))])
         return Allowance(
             iterations=agent.max_iterations,
             tokens=None if tokens is None else int(tokens),
@@ -293,13 +298,16 @@ async def opened(
     loaded = loading.load(root)
     stamp = build.stamp(root)
     async with db.opened(root) as database:
+        now = clock or SystemClock()
+        async with database.transaction() as tx:
+            await record.close_abandoned(tx, now=now.now(), silent_for=ABANDONED)
         yield Engine(
             root=root,
             loaded=loaded,
             db=database,
             is_local=db.site(root).kind == "embedded",
             cache=Cache(minilm.default()),
-            clock=clock or SystemClock(),
+            clock=now,
             stamp=record.Build(commit=stamp.commit, tree=stamp.tree) if stamp else record.Build(),
             environ=environ,
         )

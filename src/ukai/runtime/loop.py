@@ -10,23 +10,24 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from pydantic_ai import Agent, Tool, UsageLimits
+from pydantic_ai import Agent, RunContext, Tool, UsageLimits
 from pydantic_ai import exceptions as engine
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
 from pydantic_ai.models import Model
 from pydantic_core import to_jsonable_python
 
 from ukai import record
+from ukai.context.passages import instant
 from ukai.kit import canonical
 from ukai.kit.clock import Clock
 from ukai.kit.errors import ToolFailed, ToolRetry
 from ukai.llm import usage as usages
 from ukai.record import predicate
 from ukai.runtime.budget import Allowance
-from ukai.runtime.tools import Bound, ToolSpec
+from ukai.runtime.tools import Bound, ToolSpec, arguments_problem
 
 RESULT_CHARACTERS = 60_000
 """Of one result, what the model sees; the rest is cut and said to be cut."""
@@ -58,6 +59,19 @@ class _Calls:
     progress: Progress
     made: dict[str, int] = field(default_factory=dict[str, int])
     count: int = 0
+    known: set[str] = field(default_factory=set[str])
+    """Ids that the model gave to the calls which reached a tool."""
+    kept: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the call before is recorded: calls run side by side and are recorded in the order of the request."""
+
+    def __post_init__(self) -> None:
+        self.kept.set()
+
+    def begin(self) -> tuple[str, asyncio.Event, asyncio.Event]:
+        """The id of the next call, what it waits for before it is recorded, and what it sets afterwards."""
+        self.count += 1
+        before, self.kept = self.kept, asyncio.Event()
+        return f"call-{self.count}", before, self.kept
 
 
 async def run(
@@ -81,18 +95,22 @@ async def run(
     )
     limits = UsageLimits(request_limit=allowance.iterations, total_tokens_limit=allowance.tokens, cost_limit=None)
     messages: list[ModelMessage] = []
+    clock_out = asyncio.timeout(allowance.seconds)
     try:
-        async with asyncio.timeout(allowance.seconds), agent.iter(question, usage_limits=limits) as turn:
+        async with clock_out, agent.iter(question, usage_limits=limits) as turn:
             try:
                 async for _ in turn:
                     messages = list(turn.ctx.state.message_history)
+                    await _keep_unmade(messages, calls)
                     if _spent(messages, allowance):
                         return Ended(how="budget", reason=f"the run may cost {allowance.usd} USD")
             finally:
                 messages = list(turn.ctx.state.message_history)
             return Ended(how="answered", text=turn.result.output if turn.result else "")
-    except TimeoutError:
-        return Ended(how="budget", reason=f"no answer within {allowance.seconds:g} s")
+    except TimeoutError as fault:
+        if clock_out.expired():
+            return Ended(how="budget", reason=f"no answer within {allowance.seconds:g} s")
+        return Ended(how="error", reason=f"the model ended the turn: {_short(fault) or 'it took too long'}")
     except engine.UsageLimitExceeded as stop:
         return Ended(how="budget", reason=str(stop))
     except (engine.AgentRunError, engine.UserError) as fault:
@@ -116,12 +134,44 @@ def _spent(messages: Sequence[ModelMessage], allowance: Allowance) -> bool:
     return sum((usd for usd in known if usd is not None), start=allowance.usd * 0) > allowance.usd
 
 
+async def _keep_unmade(messages: Sequence[ModelMessage], calls: _Calls) -> None:
+    """Record the calls that reached no tool: of a tool that is not there, or with arguments that are no JSON."""
+    asked = {p.tool_call_id: p for m in messages if isinstance(m, ModelResponse) for p in m.tool_calls}
+    answered = [p for m in messages if isinstance(m, ModelRequest) for p in m.parts if isinstance(p, ToolReturnPart)]
+    for part in answered:
+        call = asked.get(part.tool_call_id) if part.outcome != "success" else None
+        if call is None or call.tool_call_id in calls.known:
+            continue
+        calls.known.add(call.tool_call_id)
+        call_id, _, kept = calls.begin()
+        said = call.args if isinstance(call.args, str) else canonical.dumps(to_jsonable_python(call.args or {}))
+        now = calls.clock.now()
+        await calls.keep(
+            record.Call(
+                call_id=call_id,
+                tool=call.tool_name,
+                args_canonical=said,
+                t0=now,
+                t1=now,
+                label="error",
+                label_rule="exception",
+                error_code="NotCalled",
+            )
+        )
+        kept.set()
+
+
 def _tool(bound: Bound, calls: _Calls) -> Tool[object]:
-    async def call(**arguments: Any) -> Any:
+    async def call(context: RunContext[object], /, **arguments: Any) -> Any:
+        calls.known.add(context.tool_call_id or "")
         return await _called(bound, arguments, calls)
 
     made = Tool[object].from_schema(
-        call, name=bound.spec.name, description=bound.spec.description, json_schema=dict(bound.spec.input_schema)
+        call,
+        name=bound.spec.name,
+        description=bound.spec.description,
+        json_schema=dict(bound.spec.input_schema),
+        takes_ctx=True,
     )
     made.metadata = {"reads": bound.spec.reads}
     return made
@@ -132,54 +182,56 @@ async def _called(bound: Bound, arguments: Mapping[str, Any], calls: _Calls) -> 
     said = canonical.dumps(to_jsonable_python(arguments))
     identity = f"{spec.name} {said}"
     calls.made[identity] = calls.made.get(identity, 0) + 1
-    calls.count += 1
-    call_id = f"call-{calls.count}"
+    call_id, before, kept = calls.begin()
     calls.progress(f"{spec.name} {_brief(arguments)}")
     t0 = calls.clock.now()
-    outcome, error = await _outcome(bound, arguments, repeated=calls.made[identity] > SAME_CALL)
-    label, rule = record.label(outcome, error_when=_predicate(spec.error_when), empty_when=_predicate(spec.empty_when))
-    shown, is_cut = _cut(outcome.result)
-    await calls.keep(
-        record.Call(
-            call_id=call_id,
-            tool=spec.name,
-            args_canonical=said,
-            t0=t0,
-            t1=calls.clock.now(),
-            label=label,
-            label_rule=rule,
-            truncated=is_cut,
-            error_code=outcome.exception or ("timeout" if outcome.timed_out else None),
-            items=tuple(_items(shown, spec, call_id)),
-            raw_sha256=hashlib.sha256(canonical.dumps(outcome.result).encode()).hexdigest(),
+    try:
+        outcome, error = await _outcome(bound, arguments, made=calls.made[identity])
+        label, rule = record.label(
+            outcome, error_when=_predicate(spec.error_when), empty_when=_predicate(spec.empty_when)
         )
-    )
+        shown, is_cut = _cut(outcome.result)
+        t1 = calls.clock.now()
+        await before.wait()
+        await calls.keep(
+            record.Call(
+                call_id=call_id,
+                tool=spec.name,
+                args_canonical=said,
+                t0=t0,
+                t1=t1,
+                label=label,
+                label_rule=rule,
+                truncated=is_cut,
+                error_code=outcome.exception or ("timeout" if outcome.timed_out else None),
+                items=tuple(_items(shown, spec, call_id)),
+                raw_sha256=hashlib.sha256(canonical.dumps(outcome.result).encode()).hexdigest(),
+            )
+        )
+    finally:
+        kept.set()
     if error is not None:
         raise error
     return shown
 
 
-async def _outcome(
-    bound: Bound, arguments: Mapping[str, Any], *, repeated: bool
-) -> tuple[record.Outcome, Exception | None]:
-    """What came of the call, and what is raised to the model library for it."""
-    if repeated:
+async def _outcome(bound: Bound, arguments: Mapping[str, Any], *, made: int) -> tuple[record.Outcome, Exception | None]:
+    """What came of the call, and what is raised to the model library for it. `made`: how often it was, this one too."""
+    if made > SAME_CALL:
         return record.Outcome(exception="RepeatedCall"), engine.ToolFailed(
             "this exact call was made before and would return the same: use its result, or ask differently"
         )
+    if misfit := arguments_problem(bound.spec.input_schema, arguments):
+        return record.Outcome(exception="BadArguments"), engine.ToolFailed(misfit)
     try:
         async with asyncio.timeout(TOOL_SECONDS):
             result = await bound.call(**arguments)
         return record.Outcome(result=to_jsonable_python(result, fallback=str)), None
     except TimeoutError:
         return record.Outcome(timed_out=True), engine.ToolFailed(f"no result within {TOOL_SECONDS:g} s")
-    except ToolRetry as again:
-        return record.Outcome(exception="ToolRetry"), engine.ModelRetry(str(again))
-    except ToolFailed as failed:
-        return record.Outcome(exception="ToolFailed"), engine.ToolFailed(str(failed))
-    except TypeError as wrong:
-        # Arguments that the schema lets through and the function does not take: the model can repair that.
-        return record.Outcome(exception="TypeError"), engine.ModelRetry(_short(wrong))
+    except (ToolRetry, ToolFailed) as told:
+        # Both as a failed call: the library would end the turn after some retries, and what a tool says never does.
+        return record.Outcome(exception=type(told).__name__), engine.ToolFailed(str(told))
     except Exception as fault:
         # A tool's own fault must not end the turn (P4.2). Its text may hold secrets, so only its kind is told.
         return record.Outcome(exception=type(fault).__name__), engine.ToolFailed(
@@ -235,11 +287,21 @@ def _items(shown: Any, spec: ToolSpec, call_id: str) -> list[record.Item]:
     for number, entry in enumerate(cast("list[Any]", entries), 1):
         data: dict[str, Any] = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {"text": str(entry)}
         key = data.get("handle") or f"tool:{spec.name}/{call_id.removeprefix('call-')}/{number}"
-        text = data.get("text")
-        item = record.Item(item_key=str(key), text=text if isinstance(text, str) else None)
-        rest = {k: v for k, v in data.items() if k not in ("handle", "text")}
-        found.append(replace(item, value=rest if item.text is None else item.value))
+        found.append(_item(str(key), {k: v for k, v in data.items() if k != "handle"}))
     return found
+
+
+def _item(key: str, data: Mapping[str, Any]) -> record.Item:
+    """What the model saw of one thing: its text, with the fields that came beside it in lines of their own."""
+    text = data.get("text")
+    as_of = instant(data.get("at"))
+    rest = {k: v for k, v in data.items() if k not in ("text", "truncated") and not (k == "at" and as_of)}
+    if not isinstance(text, str):
+        return record.Item(item_key=key, value=rest, as_of=as_of)
+    fields = rest.get("fields")
+    beside = cast("dict[str, Any]", fields) if isinstance(fields, dict) else {}
+    lines = [f"{k}: {v if isinstance(v, str) else canonical.dumps(v)}" for k, v in beside.items()]
+    return record.Item(item_key=key, text="\n".join([text, *lines]), value=rest or None, as_of=as_of)
 
 
 def _brief(arguments: Mapping[str, Any]) -> str:

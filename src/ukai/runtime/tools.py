@@ -133,3 +133,39 @@ def schema_findings(schema: Mapping[str, Any], doc: document.Document, *, at: st
                 received=repr(name),
                 hint="declare it under properties, or take it out of required",
             )
+
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+def arguments_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+    """What is wrong with the arguments of a call, for the model; nothing when the tool can take them.
+
+    Names and types are held against the tool's schema. What is finer the tool says itself.
+    """
+    properties = cast("Mapping[str, Mapping[str, Any]]", schema.get("properties") or {})
+    required = cast("list[str]", schema.get("required") or [])
+    wrong = [f"{name!r} is missing" for name in required if name not in arguments]
+    if schema.get("additionalProperties") is not True:
+        wrong += [f"{name!r} is no argument" for name in arguments if name not in properties]
+    for name, value in arguments.items():
+        kinds: Any = properties.get(name, {}).get("type")
+        allowed = cast("list[str]", kinds if isinstance(kinds, list) else [kinds]) if kinds else []
+        if allowed and not any(_is(value, kind) for kind in allowed):
+            wrong.append(f"{name!r} is not of type {' or '.join(allowed)}")
+    takes = ", ".join(f"{n}: {p.get('type', 'any')}" for n, p in properties.items())
+    return f"the arguments do not fit: {'; '.join(wrong)}. It takes {takes or 'none'}" if wrong else ""
+
+
+def _is(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES.get(kind, (object,)))

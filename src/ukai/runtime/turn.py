@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic_ai.models import Model
 
 from ukai import record, store
-from ukai.access import Decision
+from ukai.access import Decision, decision
 from ukai.context.told import Told
 from ukai.kit import ids
 from ukai.kit.clock import Clock
@@ -85,7 +85,7 @@ async def turn(
         await kept.add(part)
 
     if not ask.invoke.allowed:
-        return await kept.seal("refused", reason=ask.invoke.refusal or ask.invoke.reason)
+        return await kept.seal("refused", reason=ask.invoke.refusal or decision.refusal("invoke"))
     try:
         ended = await loop.run(
             ask.model,
@@ -97,6 +97,10 @@ async def turn(
             clock=clock,
             progress=progress,
         )
+    except Exception as fault:
+        # A fault of ours, or a setting that only an operator can repair: the record says so, and the caller learns it.
+        await kept.seal("error", reason=f"the turn failed: {type(fault).__name__}")
+        raise
     except BaseException:
         await kept.seal("cancelled", reason="the turn was cancelled")
         raise
