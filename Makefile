@@ -6,13 +6,23 @@ STAMP  := $(VENV)/.installed
 # Machines differ in cores; the suite is written for two.
 WORKERS ?= 2
 
-.PHONY: test check lint types house picture format lock clean
+.PHONY: demo up bench test check lint types house picture format lock clean
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/ukai demo
+
+up: $(STAMP)
+	$(BIN)/ukai serve --workspace examples/harbor-apis
+
+bench: $(STAMP)
+	@for name in $$($(BIN)/python -c "from ukai.app import bench; print(*bench.names())"); do \
+	  echo "== $$name"; $(BIN)/ukai bench $$name || exit 1; done
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile

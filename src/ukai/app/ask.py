@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ukai import record
 from ukai.app import engine
+from ukai.kit import canonical
 
 EXCERPT = 160
 
@@ -30,7 +31,7 @@ def shown(run: dict[str, Any]) -> str:
         lines += ["", "Sources"]
         lines += [f"  [{key}] {text}" for key, text in sources]
     lines += ["", "Considered"]
-    for call in run.get("calls", []):
+    for call in sorted(run.get("calls", []), key=_number):
         count = len(call.get("items", []))
         lines.append(f"  {call['tool']} {call['args_canonical']} -> {call['label']}, {count} items")
     if not run.get("calls"):
@@ -39,14 +40,28 @@ def shown(run: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _number(call: dict[str, Any]) -> int:
+    """The order in which calls were made; the record lists them as they ended."""
+    return int(str(call["call_id"]).rpartition("-")[2])
+
+
 def _sources(run: dict[str, Any]) -> list[tuple[str, str]]:
-    words: dict[str, str] = {}
+    """Cited item -> its words, in the order of the answer."""
+    said: dict[str, str] = {}
     for call in run.get("calls", []):
         for item in call.get("items", []):
-            text = item.get("text") or ", ".join(
-                f"{k}: {v}" for k, v in ((item.get("value") or {}).get("fields") or {}).items()
-            )
-            words.setdefault(item["item_key"], " ".join(str(text).split()))
+            key, fields = item["item_key"], _fields(item.get("value"))
+            said.setdefault(key, item.get("text") or ", ".join(f"{k}: {v}" for k, v in fields.items()))
+            for name, value in fields.items():
+                said.setdefault(f"{key}/{name}", f"{name}: {value}")
     cited = dict.fromkeys(c["item_key"] for c in run.get("citations", []))
-    found = [(key, words.get(key) or words.get(key.rpartition("/")[0], "")) for key in cited]
+    found = [(key, " ".join((said.get(key) or said.get(key.rpartition("/")[0], "")).split())) for key in cited]
     return [(key, text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…") for key, text in found]
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The fields of an item's value; a value without any is one field of its own."""
+    if value is None:
+        return {}
+    fields: Any = cast("dict[str, Any]", value).get("fields") if isinstance(value, dict) else None
+    return cast("dict[str, Any]", fields) if isinstance(fields, dict) else {"value": canonical.dumps(value)}

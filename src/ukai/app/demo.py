@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ukai import record
-from ukai.app import company, engine
+from ukai.app import ask, company, engine
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 WORKSPACE = EXAMPLES / "harbor-apis"
@@ -26,11 +26,31 @@ class Shown:
     """The same question by somebody whose account it is not."""
 
 
-async def demo(progress: engine.Progress, *, path: Path = WORKSPACE) -> Shown:
-    """Load the company if it is not there yet, and ask. Killed at any moment and run again, it goes on."""
+async def demo(progress: engine.Progress, *, path: Path = WORKSPACE, embed: int | None = None) -> Shown:
+    """Load the company if it is not there yet, and ask. Killed at any moment and run again, it goes on.
+
+    `embed` bounds how many passages are embedded first; None is all of them.
+    """
     async with engine.opened(path) as opened:
         count = await company.enter(opened, progress=progress)
-        await opened.catch_up(progress, embed=None)
+        await opened.catch_up(progress, embed=embed)
         run = await opened.ask(AGENT, QUESTION, principal=ASKS, progress=progress)
         other = await opened.ask(AGENT, QUESTION, principal=ASKS_TOO, progress=progress)
     return Shown(records=count, run=record.as_json(run), other=record.as_json(other))
+
+
+def text(shown: Shown) -> str:
+    """As a person reads it."""
+    return "\n".join(
+        [
+            f"{shown.records} records of the sample company stand in the graph.",
+            "",
+            f"{shown.run['principal']} asks {shown.run['agent']}: {shown.run['question']}",
+            "",
+            ask.shown(shown.run),
+            "",
+            f"{shown.other['principal']} asks the same:",
+            "",
+            ask.shown(shown.other),
+        ]
+    )

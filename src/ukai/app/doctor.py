@@ -198,4 +198,4 @@ CHECKS: dict[str, Check] = {
     "user namespaces": namespaces,
     "database": database,
 }
-"""All there is, in the order of the lines. A check gets the workspace's path and yields verdicts; a new one is a line."""
+"""All, in the order of the lines. A check gets the workspace's path and yields verdicts; a new one is a line."""

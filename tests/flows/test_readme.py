@@ -1,0 +1,44 @@
+"""The README's transcript is what `ukai demo` prints."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from ukai.app import company, demo, engine
+
+README = Path(__file__).parents[2] / "README.md"
+OPEN, CLOSE = "<!-- demo: tests/flows/test_readme.py regenerates what stands below -->", "<!-- /demo -->"
+_RUN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+async def test_the_transcript_in_the_readme_is_what_the_demo_prints(database_url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("UKAI_DATABASE_URL", database_url)
+    await embed_what_quillon_says()
+    shown = await demo.demo(lambda _: None, embed=0)
+    before = README.read_text(encoding="utf-8")
+    head, rest = before.split(OPEN)
+    _, tail = rest.split(CLOSE)
+
+    wanted = f"{head}{OPEN}\n```\n{_RUN.sub('01a2…', demo.text(shown))}\n```\n{CLOSE}{tail}"
+
+    if os.environ.get("UKAI_WRITE_README"):
+        README.write_text(wanted, encoding="utf-8")
+    else:
+        assert before == wanted, "UKAI_WRITE_README=1 pytest tests/flows/test_readme.py writes it anew"
+
+
+async def embed_what_quillon_says() -> None:
+    """The question is answered from what this one account owns; embedding the rest would change nothing in it."""
+    async with engine.opened(demo.WORKSPACE) as opened:
+        await company.enter(opened, progress=lambda _: None)
+        await opened.catch_up(embed=0)
+        async with opened.db.transaction() as tx:
+            rows = await tx.fetch(
+                "select p.text from passage p join node n on n.id = p.node "
+                "where n.path like '%quillon%' or n.path like '%whitlock%' or n.path like '%nora-beck%'"
+            )
+        await opened.cache.embed_cached(opened.db, [str(r[0]) for r in rows])
