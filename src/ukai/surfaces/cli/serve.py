@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -27,5 +28,6 @@ def serve(
 
     def ready(url: str) -> None:
         output.emit({"url": url}, as_json=as_json, text=f"serving {url} (openapi: {url}/openapi.json)")
+        sys.stdout.flush()  # nothing more comes for a long time, and somebody may wait for this line
 
     ctx.obj(workspace, host=host, port=port, ready=ready)
