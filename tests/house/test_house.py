@@ -29,17 +29,31 @@ def test_the_storeys_are_kept():
     assert result.returncode == 0, result.stdout
 
 
-def test_an_import_that_points_up_is_found(tmp_path: Path):
-    """The floor plan on a house in which kit knows app: the contract must turn red."""
+@pytest.mark.parametrize(
+    ("module", "imported", "contract"),
+    [
+        ("kit/wrong.py", "app", "storeys"),
+        ("surfaces/http/wrong.py", "gate", "front-door"),
+        ("serve.py", "store", "front-door"),
+        ("surfaces/cli/wrong.py", "surfaces.http", "surfaces"),
+    ],
+)
+def test_an_import_that_is_not_meant_is_found(tmp_path: Path, module: str, imported: str, contract: str):
+    """One contract of the floor plan over a house of empty rooms in which one import is wrong: it must turn red."""
     house = tmp_path / "ukai"
-    for room in ("kit", "app"):
-        (house / room).mkdir(parents=True)
+    rooms = [p.name for p in (ROOT / "src" / "ukai").iterdir() if p.is_dir() and (p / "__init__.py").exists()]
+    for room in ("", *rooms, "surfaces/cli", "surfaces/http"):
+        (house / room).mkdir(parents=True, exist_ok=True)
         (house / room / "__init__.py").write_text("")
-    (house / "__init__.py").write_text("")
-    (house / "kit" / "wrong.py").write_text("def f():\n    from ukai import app\n    return app\n")
-    plan = (ROOT / ".importlinter").read_text(encoding="utf-8")
-    storeys = plan[: plan.index("[importlinter:contract:acyclic]")]
-    (tmp_path / ".importlinter").write_text(storeys.replace("include_external_packages = True", ""))
+    for top in ("__main__", "serve"):
+        (house / f"{top}.py").write_text("")
+    (house / module).write_text(
+        f"def f():\n    from ukai import {imported.split('.')[0]}\n    import ukai.{imported}\n"
+    )
+    plan = (ROOT / ".importlinter").read_text(encoding="utf-8").replace("include_external_packages = True", "")
+    head, *contracts = plan.split("[importlinter:contract:")
+    chosen = next(c for c in contracts if c.startswith(f"{contract}]"))
+    (tmp_path / ".importlinter").write_text(f"{head}[importlinter:contract:{chosen}")
     lint = Path(sys.executable).parent / "lint-imports"
 
     result = subprocess.run(
@@ -52,7 +66,8 @@ def test_an_import_that_points_up_is_found(tmp_path: Path):
     )
 
     assert result.returncode == 1, result.stdout + result.stderr
-    assert "ukai.kit.wrong -> ukai.app" in result.stdout
+    name = module.removesuffix(".py").replace("/", ".")
+    assert f"ukai.{name} -> ukai.{imported}" in result.stdout
 
 
 def test_no_index_address_stands_in_a_lock_file():
