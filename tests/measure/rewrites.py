@@ -1,4 +1,4 @@
-"""Rewrites of invented answers, of twelve kinds, each with what a reader would say about it."""
+"""Rewrites of invented answers, of fourteen kinds, each with what a reader would say about it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,22 @@ VERBS = ("slipped to", "was moved to", "ends on", "was agreed for", "starts on",
 DAYS = ("3 March", "17 June", "9 October", "21 January", "12 May", "28 August", "5 November", "30 April")
 PEOPLE = ("Ines Okafor", "Tom Reyes", "Mara Lindt", "Joe Tanaka", "Priya Nair", "Sam Whitlock", "Lena Fischer")
 ROLES = ("finance", "legal", "the platform team", "their board", "the regional office", "support", "operations")
-THINGS = ("invoice layout", "login page", "weekly report", "price list", "access request", "support queue", "backup job")
-STATES = ("still waits for a decision", "works as expected", "was returned twice", "has no owner yet", "is being tested")
+THINGS = (
+    "invoice layout",
+    "login page",
+    "weekly report",
+    "price list",
+    "access request",
+    "support queue",
+    "backup job",
+)
+STATES = (
+    "still waits for a decision",
+    "works as expected",
+    "was returned twice",
+    "has no owner yet",
+    "is being tested",
+)
 ACTS = ("asked for", "rejected", "praised", "postponed", "questioned", "approved", "forgot")
 REASONS = ("because the budget is frozen", "after a long discussion", "without giving a reason", "during the last call")
 REASONS += ("since the contact left", "in spite of two reminders")
@@ -38,11 +52,13 @@ def sentence(rng: random.Random) -> str:
     if form == 0:
         return f"{rng.choice(SUBJECTS)} {rng.choice(VERBS)} {rng.choice(DAYS)} {rng.choice(REASONS)}."
     if form == 1:
-        return f"{rng.choice(PEOPLE)} of {rng.choice(ROLES)} {rng.choice(ACTS)} the {rng.choice(THINGS)} {rng.choice(REASONS)}."
+        who = f"{rng.choice(PEOPLE)} of {rng.choice(ROLES)}"
+        return f"{who} {rng.choice(ACTS)} the {rng.choice(THINGS)} {rng.choice(REASONS)}."
     if form == 2:
         count = rng.randrange(13, 990)
         return f"The {rng.choice(THINGS)} {rng.choice(STATES)}, and {count} people in {rng.choice(ROLES)} use it."
-    return f"{rng.choice(SUBJECTS)} costs ${rng.randrange(20, 990)},000 a year, which {rng.choice(ROLES)} {rng.choice(ACTS)}."
+    cost = f"{rng.choice(SUBJECTS)} costs ${rng.randrange(20, 990)},000 a year"
+    return f"{cost}, which {rng.choice(ROLES)} {rng.choice(ACTS)}."
 
 
 def body(rng: random.Random) -> list[str]:
@@ -69,7 +85,9 @@ def paragraphs(sentences: list[str], rng: random.Random) -> str:
     return " ".join(sentences[:at]) + "\n\n" + " ".join(sentences[at:])
 
 
-def _make(kind: str, rng: random.Random, change: Callable[[list[str], int, random.Random], list[str]], **true: object) -> Made:
+def _make(
+    kind: str, rng: random.Random, change: Callable[[list[str], int, random.Random], list[str]], **true: object
+) -> Made:
     sentences = body(rng)
     original, phrase, becomes, _ = marked(rng)
     place = rng.randrange(len(sentences) + 1)
@@ -93,11 +111,16 @@ def clean(rng: random.Random) -> Made:
 def reflowed(rng: random.Random) -> Made:
     """Only white space, quotes and letter case change."""
     made = _make("reflowed", rng, lambda text, place, rng: text)
-    return Made(kind="reflowed", original=made.original, marks=made.marks, text=made.text.replace("\n\n", "\n\n\n").replace(" the ", "  the "))
+    return Made(
+        kind="reflowed",
+        original=made.original,
+        marks=made.marks,
+        text=made.text.replace("\n\n", "\n\n\n").replace(" the ", "  the "),
+    )
 
 
 def words_survive(rng: random.Random) -> Made:
-    return _make("words_survive", rng, lambda text, place, rng: text, residue=True) if False else _residue(rng, "words")
+    return _residue(rng, "words")
 
 
 def figure_survives(rng: random.Random) -> Made:
@@ -108,7 +131,16 @@ def figure_in_words(rng: random.Random) -> Made:
     return _residue(rng, "spelled")
 
 
-_SPELLED = {20: "twenty", 30: "thirty", 40: "forty", 50: "fifty", 60: "sixty", 70: "seventy", 80: "eighty", 90: "ninety"}
+_SPELLED = {
+    20: "twenty",
+    30: "thirty",
+    40: "forty",
+    50: "fifty",
+    60: "sixty",
+    70: "seventy",
+    80: "eighty",
+    90: "ninety",
+}
 _UNITS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -155,7 +187,10 @@ def dropped(rng: random.Random) -> Made:
 
 def added(rng: random.Random) -> Made:
     def change(text: list[str], place: int, rng: random.Random) -> list[str]:
-        text.insert(rng.randrange(len(text) + 1), f"Nobody has asked {rng.choice(('the works council', 'our auditors', 'the landlord'))} so far.")
+        text.insert(
+            rng.randrange(len(text) + 1),
+            f"Nobody has asked {rng.choice(('the works council', 'our auditors', 'the landlord'))} so far.",
+        )
         return text
 
     return _make("added", rng, change, collateral=frozenset({"new"}))

@@ -72,7 +72,7 @@ def written(text: str, units: Iterable[Unit], skip: Iterable[tuple[int, int]] = 
 
 
 ADDRESSES = {"mr": "mr", "mister": "mr", "sir": "mr", "mrs": "ms", "ms": "ms", "miss": "ms", "madam": "ms"}
-_ADDRESS = re.compile(r"(?<!\w)(Mr|Mrs|Ms|Miss|Mister|Sir|Madam)\.?[ ]([A-Z][\w'’-]+)")
+_ADDRESS = re.compile(r"(?<!\w)(Mr|Mrs|Ms|Miss|Mister|Sir|Madam)\.?[ ]([A-Z][\w'’-]+(?:[ ][A-Z][\w'’-]+){0,2})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +84,16 @@ class Address:
     end: int
     form: str
     """`mr` or `ms`; `Mrs.`, `Ms.` and `Miss` are not told apart, people use them alike."""
-    name: str
+    names: tuple[str, ...]
+    """First and last, as far as they are said."""
 
 
 def addresses(text: str) -> Iterator[Address]:
     """`Mr. Smith`, `Ms Jones`."""
     for match in _ADDRESS.finditer(text):
-        name = words.words(match[2].removesuffix("'s").removesuffix("’s"))
-        if name:
-            form = ADDRESSES[match[1].lower()]
-            yield Address(text=match.group(), start=match.start(), end=match.end(), form=form, name=name[0])
+        form = ADDRESSES[match[1].lower()]
+        said = tuple(words.words(match[2]))
+        yield Address(text=match.group(), start=match.start(), end=match.end(), form=form, names=said)
 
 
 def parts_of(name: str) -> tuple[str, ...]:

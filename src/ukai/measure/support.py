@@ -157,7 +157,7 @@ def best(claim: Figure, said: Iterable[Seen], near: frozenset[str], *, within: i
         if k >= MOST:
             break
         shared = near & context(seen.source, seen.figure, within)
-        weight = len(shared) - (not _is_same_kind(claim, seen.figure))
+        weight = len(shared) - (not _is_same_kind(claim, seen))
         if found is None or weight > found.weight:
             found = Support(seen=seen, shared=tuple(sorted(shared)), weight=weight)
         if found.weight >= enough:
@@ -182,7 +182,11 @@ def _line(text: str, figure: Figure) -> tuple[int, int]:
     return text.rfind("\n", 0, figure.start) + 1, end if end >= 0 else len(text)
 
 
-def _is_same_kind(claim: Figure, seen: Figure) -> bool:
+def _is_same_kind(claim: Figure, one: Seen) -> bool:
+    """Records hold amounts without a sign of money; there a bare number says as much."""
+    seen = one.figure
+    if claim.kind == "money" and seen.kind == "number" and one.source.text.startswith(("{", "[")):
+        return True
     return claim.kind == seen.kind or {claim.kind, seen.kind} <= {"date", "month", "quarter"}
 
 

@@ -25,8 +25,9 @@ class Citations:
     named, and only has to say it."""
 
     def weigh(self, reading: Reading, case: Case | None = None) -> Score:
-        """`unknown`: no call returned it. `silent`: it says nothing of the sentence. `misplaced`: a figure of the
-        sentence stands in another item and in none that is cited."""
+        """`unknown`: no call returned it. `elsewhere`: it says nothing of the sentence, and another item does.
+        `misplaced`: a figure of the sentence stands in another item and in none that is cited. These gate. `silent`:
+        it says nothing of the sentence, nor does any other; a free wording looks the same to code."""
         if reading.run.answer is None:
             return Score(check=self.name, spec=spec.written(self), about=(reading.id,), unable="the run has no answer")
         flags = tuple(self._flags(reading))
@@ -52,15 +53,10 @@ class Citations:
                 elif not self._says(reading, passages, index, unit, text, keys):
                     match = passages.best(text)
                     looked = (Look(key=citation.key), *((_look(match),) if match else ()))
-                    yield _flag(
-                        "silent",
-                        citation.key,
-                        citation.start,
-                        citation.end,
-                        unit,
-                        "the item says nothing of this sentence",
-                        looked,
-                    )
+                    kind, note = "silent", "the item says nothing of this sentence"
+                    if match is not None and match.share >= passage.SAYS:
+                        kind, note = "elsewhere", f"{note}; {match.passage.source.key} does"
+                    yield _flag(kind, citation.key, citation.start, citation.end, unit, note, looked)
             if reached:
                 yield from _misplaced(reading, index, unit, reached)
 
@@ -124,7 +120,16 @@ def _unknown(reading: Reading, unit: Unit, key: str, start: int, end: int) -> Fl
 
 
 def _flag(kind: str, words: str, start: int, end: int, unit: Unit, note: str, looked: tuple[Look, ...]) -> Flag:
-    return Flag(kind=kind, words=words, start=start, end=end, gates=True, note=note, sentence=unit.text, looked=looked)
+    return Flag(
+        kind=kind,
+        words=words,
+        start=start,
+        end=end,
+        gates=kind != "silent",
+        note=note,
+        sentence=unit.text,
+        looked=looked,
+    )
 
 
 def _look(match: passage.Match) -> Look:

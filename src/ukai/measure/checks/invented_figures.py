@@ -63,8 +63,10 @@ class _Weighing:
         if stated is not None and not stated.holds:
             comes_to = f"{stated.values[0]:.6g}" if stated.values else "nothing that can be computed"
             return self._made("miscalculated", claim, gates=True, note=f"{stated.text} comes to {comes_to}")
+        if self._is_operand(claim):
+            return None
         found = self._support(claim)
-        if found is not None and (self._is_operand(claim) or self._is_near(claim, found)):
+        if found is not None and self._is_near(claim, found):
             return None
         if stated is not None:
             derived = self._derived(claim, stated)
@@ -83,19 +85,27 @@ class _Weighing:
         return None
 
     def _is_operand(self, claim: Figure) -> bool:
-        """Stands in a calculation that holds: its sentence is mostly figures, and a wrong one would not come out."""
-        return any(f.holds and f.start <= claim.start < f.end for f in self._formulas)
+        """Stands in a stated calculation, and is quoted or counted.
+
+        Its context is not asked: a calculation's sentence is mostly figures, and with a wrong one it does not come out.
+        """
+        for stated in self._formulas:
+            if stated.start <= claim.start < stated.end:
+                own = [o for o in stated.operands if o.figure.start < claim.end and claim.start < o.figure.end]
+                return all(o.is_count or self._operand(o.figure, stated) is not None for o in own)
+        return False
 
     def _near(self, claim: Figure) -> tuple[frozenset[str], int]:
         """The content words of the claim's sentence, and how many must be met.
 
-        A bare answer (`$1.2M`) says little itself; then the question's words count too, and one less is asked.
+        A short answer says little itself; then the question's words count too, and one less is asked; of a bare
+        figure (`$1.2M`) one word.
         """
         own, shared = content.near(self._reading.sentence_at(claim.start)), self._check.shared
         if len(own) > shared:
             return own, shared
         near = own | content.near(self._reading.run.question)
-        return near, min(max(1, shared - 1), len(near))
+        return near, min(max(1, shared - 1) if own else 1, len(near))
 
     def _is_near(self, claim: Figure, found: support.Support) -> bool:
         """What the question and the as-of date say is given and needs no context."""

@@ -52,9 +52,11 @@ def _readdressed(reading: Reading) -> Iterator[Flag]:
     for source in reading.sources:
         for address in names.addresses(source.text):
             look = Look(key=source.key, start=address.start, end=address.end, words=address.text)
-            said.setdefault(address.name, {}).setdefault(address.form, look)
+            for name in address.names:
+                said.setdefault(name, {}).setdefault(address.form, look)
     for address in names.addresses(reading.answer):
-        forms = said.get(address.name, {})
+        # The last name tells people apart; a first name alone is the last that is said.
+        forms = said.get(address.names[-1], {})
         if forms and address.form not in forms:
             yield Flag(
                 kind="readdressed",
