@@ -26,8 +26,18 @@ class NotTaken(PermanentError):
     hint = "Start from an empty database: remove the workspace's .ukai folder"
 
 
-async def enter(opened: Engine, *, progress: Progress, accounts: int | None = None, seed: int | None = None) -> int:
+async def enter(
+    opened: Engine,
+    *,
+    progress: Progress,
+    accounts: int | None = None,
+    seed: int | None = None,
+    canary: str | None = None,
+    density: float | None = None,
+) -> int:
     """Let the company of the workspace enter; how many records it has. A second time nothing changes.
+
+    The options are those of the generator: `canary` is put into everything restricted, `density` scales the texts.
 
     Raises NotTaken, and PermanentError for a workspace without a generator.
     """
@@ -36,7 +46,8 @@ async def enter(opened: Engine, *, progress: Progress, accounts: int | None = No
         if done.domain is None:
             raise NotTaken(f"the domain {domain.domain!r} is refused: {done.findings[0]}")
     program = _generator(opened.root)
-    options = {k: v for k, v in (("accounts", accounts), ("seed", seed)) if v is not None}
+    given = {"accounts": accounts, "seed": seed, "canary": canary, "density": density}
+    options = {k: v for k, v in given.items() if v is not None}
     count = 0
     for delta in _deltas(program, options):
         outcome = await gate.submit(opened.db, delta, author=INTAKE, rights=rights.ALL, clock=opened.clock)

@@ -23,6 +23,7 @@ from ukai.catalog import tools as code
 from ukai.context import index, indexes, told
 from ukai.context.reader import Reader
 from ukai.context.reading import Library
+from ukai.gate import feed
 from ukai.kit import suggest
 from ukai.kit.clock import Clock, SystemClock
 from ukai.kit.errors import PermanentError, ToolFailed
@@ -34,8 +35,10 @@ from ukai.runtime.budget import DEFAULT_SECONDS, Allowance, smallest
 from ukai.runtime.provided import Shelf, reading_tools
 from ukai.runtime.tools import Bound
 
-EMBED_NOW = 64
-"""New passages that are embedded before a question is answered: less than a second. The rest waits for `catch_up`."""
+EMBED_NOW, EMBED_AMONG = 64, 1_280
+"""New passages that are embedded before a question is answered, in less than a second, while so few wait that twenty
+questions are enough. More of them wait for `catch_up(embed=None)`: a second a question would gain nothing.
+"""
 
 ABANDONED = timedelta(minutes=15)
 """A run that was silent for so long has no process any more: no turn lasts longer, and each call and each answer of the
@@ -130,11 +133,15 @@ class Engine:
         edges = tuple(e for d in self.catalog.domains.values() for e in d.edges)
         return Reader(rights=rights, edges=edges, scope=agent.scope)
 
-    async def catch_up(self, progress: Progress = lambda _: None, *, embed: int | None = EMBED_NOW) -> None:
+    async def catch_up(self, progress: Progress = lambda _: None, *, embed: int | None = None) -> None:
         """Let the passages follow the graph; embed up to `embed` new ones, None for all."""
-        types = self.library.types
-        await index.catch_up(self.db, types, lambda n: progress(f"reading changed records: {n}"))
+        await self._follow(progress)
         await index.embed(self.db, self.cache, limit=embed, progress=lambda n: progress(f"embedding passages: {n}"))
+
+    async def _follow(self, progress: Progress) -> None:
+        if await index.is_elsewhere(self.db):
+            await feed.end(self.db)  # what was written before a restore counts as finished from here on
+        await index.catch_up(self.db, self.library.types, lambda n: progress(f"reading changed records: {n}"))
 
     async def ask(
         self,
@@ -150,7 +157,14 @@ class Engine:
         served = self.agent(agent)
         rights = self.rights(served, principal, surface)
         reader = self.reader(served, rights)
-        await self.catch_up(progress)
+        await self._follow(progress)
+        await index.embed_few(
+            self.db,
+            self.cache,
+            limit=EMBED_NOW,
+            among=EMBED_AMONG,
+            progress=lambda n: progress(f"embedding passages: {n}"),
+        )
         return await turn.turn(
             turn.Ask(
                 agent=served.name,

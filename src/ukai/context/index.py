@@ -68,6 +68,12 @@ async def catch_up(db: store.Database, types: Mapping[str, schema.Type], progres
             return Followed(nodes=node_count, passages=passage_count)
 
 
+async def is_elsewhere(db: store.Database) -> bool:
+    """Whether the database was restored or copied into another cluster since the passages followed it."""
+    async with db.transaction() as tx:
+        return await rows.is_elsewhere(tx)
+
+
 async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, progress: Progress | None = None) -> int:
     """Embed passages that have no vector yet, at most `limit`. How many were embedded comes back.
 
@@ -85,6 +91,15 @@ async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, p
         if progress:
             progress(done)
     return done
+
+
+async def embed_few(
+    db: store.Database, cache: Cache, *, limit: int, among: int, progress: Progress | None = None
+) -> int:
+    """Embed up to `limit` passages where at most about `among` have no vector; more are a job of their own."""
+    async with db.transaction() as tx:
+        texts = await rows.passages_without_vector(tx, cache.embedder.model_id, among + 1)
+    return await embed(db, cache, limit=limit, progress=progress) if 0 < len(texts) <= among else 0
 
 
 def _fits(folded: str) -> bool:
