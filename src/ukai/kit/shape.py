@@ -70,7 +70,7 @@ def parse(
 
 
 @lru_cache(maxsize=256)
-def _adapter(model: type[T]) -> TypeAdapter[T]:
+def _adapter(model: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(model)
 
 
