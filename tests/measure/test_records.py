@@ -95,9 +95,9 @@ def test_a_run_without_saved_figures_or_sentences_still_scores():
     assert scores[0].is_flagged
 
 
-def test_the_same_input_gives_the_same_bytes_in_any_number_of_processes():
+def test_the_same_input_gives_the_same_bytes_in_any_number_of_processes(monkeypatch: pytest.MonkeyPatch):
     lines = [json.dumps(LINE | {"id": f"r{i}", "answer": f"It costs ${i}.5M. Ola Berg says so."}) for i in range(40)]
-    lines += [json.dumps(LINE | {"id": "big", "evidence": [{"key": "Note#2", "text": "word " * 900_000}]})]
+    monkeypatch.setattr(batch, "INLINE", 0)
 
     def said(workers: int) -> str:
         done = batch.weighed(lines, list(measure.CHECKS), name="x", workers=workers)

@@ -16,6 +16,8 @@ from ukai.kit.figures import Figure
 EXACT = Context(prec=40, Emax=999, Emin=-999, traps=[DivisionByZero, InvalidOperation, Overflow])
 MOST_TOKENS = 120
 MOST_DEPTH = 12
+MOST_COUNTED = 31
+"""Whole factors and divisors up to here (years, months, terms of a mean) are counted and need no source."""
 
 _SCALES = {
     "hundred": 2, "thousand": 3, "k": 3, "million": 6, "mn": 6, "m": 6, "mm": 6, "billion": 9, "bn": 9, "b": 9,
@@ -42,7 +44,7 @@ class Operand:
 
     figure: Figure
     is_count: bool
-    """Divides or multiplies a sum, or is the 1 of a growth rate: may be counted instead of quoted."""
+    """Divides or multiplies, or is the 1 of a growth rate: may be counted instead of quoted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +189,7 @@ def _formula(text: str, tokens: list[_Token], result: Figure) -> Formula | None:
 
 
 def _operand(tokens: list[_Token], i: int) -> Operand:
-    """The divisor of a bracket, and the 1 and 100 of rates, are counted, not quoted."""
+    """Small whole factors and divisors, and the 1 and 100 of rates, are counted, not quoted."""
     token = tokens[i]
     figure = token.figure
     if figure is None:
@@ -195,9 +197,10 @@ def _operand(tokens: list[_Token], i: int) -> Operand:
     before = tokens[i - 1].sign if i else ""
     value = token.value
     whole = value == value.to_integral_value()
-    divides = before in ("/", "*") and i >= 2 and tokens[i - 2].sign == ")" and whole and value <= 31
+    after = tokens[i + 1].sign if i + 1 < len(tokens) else ""
+    times = (before in ("/", "*") or after == "*") and whole and 0 < value <= MOST_COUNTED
     # 0 and 1 stand for a blank cell and for the whole; 100 and 1000 change the unit.
-    return Operand(figure=figure, is_count=divides or (whole and value in (0, 1, 100, 1000)))
+    return Operand(figure=figure, is_count=times or (whole and value in (0, 1, 100, 1000)))
 
 
 class _NoFormula(Exception):

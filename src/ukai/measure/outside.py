@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, cast
 
 from ukai import record
@@ -53,6 +53,7 @@ class _Call:
     label: Literal["data", "nothing", "error"] | None = None
     error: str | None = None
     items: tuple[_Evidence, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +98,10 @@ class _Line:
     code: str = ""
     wording: Mapping[str, str] = field(default_factory=dict[str, str])
     compositions: tuple[composition.Saved, ...] = ()
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    usage: tuple[record.Usage, ...] = ()
+    budget: record.Limits = field(default_factory=record.Limits)
 
 
 def read_line(line: str, where: str) -> tuple[Weighable | None, list[Finding]]:
@@ -129,9 +134,11 @@ def _run(line: _Line) -> record.Run:
         principal="public",
         surface="import",
         question=line.question,
-        started_at=at,
-        ended_at=at,
+        started_at=line.started_at or at,
+        ended_at=line.ended_at or line.started_at or at,
         as_of=at,
+        usage=line.usage,
+        budget=line.budget,
         case_id=line.case,
         rep=line.rep,
         build=record.Build(commit=line.code),
@@ -151,7 +158,7 @@ def _call(number: int, call: _Call, at: datetime) -> record.Call:
         tool=call.tool,
         args_canonical=canonical.dumps(call.args),
         t0=at,
-        t1=at,
+        t1=at + timedelta(seconds=max(call.seconds, 0.0)),
         label=label,
         label_rule=_RULES[label],
         error_code=call.error,

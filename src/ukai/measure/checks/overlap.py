@@ -182,7 +182,7 @@ def _missed(version: str, missed: Sequence[str], weights: Mapping[str, float]) -
         end=0,
         part="answers",
         gates=False,
-        note=f"{len(missed)} findings of the pool that other runs relayed",
+        note=f"other runs relayed {len(missed)} more of the pool",
         looked=tuple(Look(key=key) for key in ordered[:10]),
     )
 
