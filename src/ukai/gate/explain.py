@@ -5,7 +5,7 @@ Read in a transaction of its own, after the refused one is gone. What the writer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,21 +54,38 @@ async def rejections(
     allowed: rows.Allowed,
 ) -> list[Rejection]:
     """All problems in words, the earliest operation first."""
+    problems = list(_tellable(problems, plan))
     facts = await _facts(tx, problems, allowed)
-    hidden = {p["n"] for p in problems if p.get("hidden")}
     kept = {p["type"] for p in problems if p["code"] == "restricted_delete"}
     # What follows from another problem is not told beside it.
-    shown = [
-        p
-        for p in problems
-        if (p.get("hidden") or p.get("n") not in hidden)
-        and not (p["code"] == "cardinality_min" and p["follows"] and p["type"] in kept)
-    ]
+    shown = [p for p in problems if not (p["code"] == "cardinality_min" and p["follows"] and p["type"] in kept)]
     writer = _Writer(facts=facts, program=program, plan=plan, catalogue=catalogue)
     found = [writer.rejection(p) for p in shown if p["code"] != "needs"]
     found += [r for p in shown if p["code"] == "needs" for r in program.by_node[p["n"]].on_create]
     order = {op.at: i for i, op in enumerate(plan.delta.singles())}
     return sorted(found, key=lambda r: (_place(order, r.where), r.where, r.code))
+
+
+def _tellable(problems: Sequence[Problem], plan: plans.Plan) -> Iterator[Problem]:
+    """What may be told: of an operation that is denied, nothing that the store's content says beside that.
+
+    A node that is hidden and one that is not there get the same answer, so that no problem beside it tells them apart.
+    """
+    order = {op.at: i for i, op in enumerate(plan.delta.singles())}
+    gone = {_place(order, p["where"]) for p in problems if _is_missing(p)} - {-1}
+    denied = {_place(order, p["where"]) for p in problems if p["code"].startswith("forbidden_")} - {-1}
+    hidden = {p["n"] for p in problems if p.get("hidden")}
+    for p in problems:
+        at = _place(order, p["where"])
+        if at in gone:
+            if _is_missing(p):
+                yield p
+        elif p.get("n") not in hidden and (at not in denied or p["code"].startswith("forbidden_")):
+            yield p
+
+
+def _is_missing(p: Problem) -> bool:
+    return p["code"] == "unknown_id" and "edge" not in p
 
 
 def _place(order: Mapping[str, int], where: str) -> int:

@@ -28,7 +28,7 @@ def is_needed(plan: plans.Plan, catalogue: Catalogue, rights: Rights) -> bool:
     """Whether something must be judged on what is read under the locks."""
     if any(not isinstance(n.op, deltas.CreateNode | deltas.DeleteNode) and n.type and n.type.rules for n in plan.nodes):
         return True
-    return rights is not ALL and any(not d for d in _blanket(plan, rights))
+    return rights is not ALL and (any(n.test for n in plan.nodes) or any(not d for d in _blanket(plan, rights)))
 
 
 def _blanket(plan: plans.Plan, rights: Rights) -> Iterator[bool]:
@@ -72,7 +72,7 @@ class Judge:
             plan = self.program.by_node.get(n)
             if old is not None and not self.rights.read(old).allowed:
                 # Said in the words for a record that is not there: whether it is, is not theirs to know.
-                problems.append(_unseen(row, old))
+                problems.append(_unseen(row, old.key))
             elif plan is not None:
                 problems += self._node(n, row, plan, old)
         for row, edge in zip(self.program.edges, self.plan.edges, strict=True):
@@ -90,11 +90,25 @@ class Judge:
         if old is not None and plan.to_state is not None and plan.to_state != old.fields.get("state"):
             moved = (old.fields.get("state"), plan.to_state)
         decision = self.rights.may_write(type, _fields(plan), moved, subject)
+        if not decision.allowed and old is None and isinstance(plan.op, deltas.UpsertNode):
+            yield _unseen(row, row.get("key"))  # in the same words as a record that is there and hidden
+            return
         if not decision.allowed:
             yield self._forbidden(row, n, plan, moved, subject, decision)
+        if old is not None:
+            yield from self._tested(row, n, plan, old)
         compiled = self.catalogue.type(type)
         if compiled is not None and not isinstance(plan.op, deltas.CreateNode | deltas.DeleteNode):
             yield from self._rules(n, plan, compiled, new=_after(row, old), old=dict(old.fields) if old else None)
+
+    def _tested(self, row: Mapping[str, Any], n: int, plan: plans.NodePlan, old: record.Record) -> Iterator[Problem]:
+        """A value that may not be read may not be guessed at either."""
+        for name in sorted(plan.test):
+            decision = self.rights.read(old, name)
+            if not decision.allowed:
+                told = {"refusal": decision.refusal, "missing": decision.missing}
+                where = f"{row['at']}/test/{name}"
+                yield {"code": "forbidden_field", "where": where, "n": n, "type": old.type, "field": name, **told}
 
     def _rules(
         self, n: int, plan: plans.NodePlan, owner: CompiledType, *, new: dict[str, Any], old: dict[str, Any] | None
@@ -200,8 +214,8 @@ def ids_at(program: programs.Program, n: int) -> str | None:
     return row.get("id") if row.get("look") in ("new", "id") else None
 
 
-def _unseen(row: Mapping[str, Any], old: record.Record) -> Problem:
-    key = row.get("key") or row.get("id") or old.key
+def _unseen(row: Mapping[str, Any], known: str | None) -> Problem:
+    key = row.get("key") or row.get("id") or known
     return {
         "code": "unknown_id",
         "where": row["at"],

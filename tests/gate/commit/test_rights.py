@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.gate import world
@@ -69,6 +71,52 @@ async def test_what_may_not_be_read_is_answered_as_if_it_were_not_there(db: stor
     assert isinstance(absent, gate.Rejected)
     said = [[str(r).replace("Town#b", "Town#?").replace("received b", "received ?") for r in hidden.rejections]]
     assert said == [[str(r).replace("Town#c", "Town#?").replace("received c", "received ?") for r in absent.rejections]]
+
+
+_SEAL = "seal-{}"
+OPS: dict[str, Callable[[str], world.Op]] = {
+    "delete": lambda name: remove(f"Town#{name}"),
+    "edge from": lambda name: edge("road", f"Town#{name}", "Town#a"),
+    "edge to": lambda name: edge("road", "Town#a", f"Town#{name}"),
+    "edge not allowed": lambda name: edge("twin", "Town#a", f"Town#{name}"),
+    "edge gone": lambda name: edge("road", f"Town#{name}", "Town#a", "delete_edge"),
+    "upsert": lambda name: {"kind": "upsert_node", "node_type": "Town", "match": {"name": name}, "set": {"size": 2}},
+    "create": lambda name: town(name, seal=_SEAL.format(name)),
+}
+
+
+@pytest.mark.parametrize("way", OPS)
+async def test_counts_of_edges_and_taken_keys_do_not_tell_that_a_hidden_record_is_there(db: store.Database, way: str):
+    await done(
+        db, change("Town#b", seal=_SEAL.format("b")), edge("road", "Town#b", "Town#a"), edge("road", "Town#a", "Town#b")
+    )
+
+    hidden = await propose(db, OPS[way]("b"), rights=rights("ben@example.com"))
+    absent = await propose(db, OPS[way]("c"), rights=rights("ben@example.com"))
+
+    assert isinstance(hidden, gate.Rejected)
+    assert isinstance(absent, gate.Rejected)
+    said = [str(r).replace("#b", "#?").replace("received b", "received ?") for r in hidden.rejections]
+    assert said == [str(r).replace("#c", "#?").replace("received c", "received ?") for r in absent.rejections]
+
+
+async def test_a_field_that_may_not_be_read_cannot_be_guessed_with_a_test(db: store.Database):
+    mine = (
+        POLICIES
+        + b"""
+  - {id: no-size, deny: read, records: {types: [Town]}, fields: [size], to: [ben@example.com]}
+"""
+    )
+
+    said: list[list[str]] = []
+    for guess in (1, 2):
+        op = {**change("Town#a", road=None), "set": {}, "test": {"size": guess}}
+        outcome = await propose(db, op, rights=_from(mine), dry_run=True)
+        assert isinstance(outcome, gate.Rejected)
+        said.append([str(r) for r in outcome.rejections])
+
+    assert said[0] == said[1]
+    assert "forbidden_field" in said[0][0]
 
 
 async def test_the_holder_of_a_taken_value_is_named_only_to_those_who_may_read_it(db: store.Database):
