@@ -21,6 +21,8 @@ _TARGETS = ("handle", "ref", "context_ref", "id")
 _BAD = re.compile("[\0\ud800-\udfff]")
 _BITS = 3_322
 """Of a whole number: a thousand digits, as in text."""
+MAX_VERSION = 2**31 - 1
+"""No node is ever changed as often as that: the store counts in 32 bits."""
 
 
 def read(source: Any, limits: limits_.Limits = limits_.LIMITS) -> tuple[deltas.Delta | None, list[Rejection]]:
@@ -246,9 +248,9 @@ class _Reader:
 
     def version(self, members: Object, at: str) -> int | None:
         value = members.get("if_version")
-        if value is None or (type(value) is int and value >= 0):
+        if value is None or (type(value) is int and 0 <= value <= MAX_VERSION):
             return value
-        text = value if isinstance(value, str) and value.isdigit() and len(value) < 19 else ""
+        text = value if isinstance(value, str) and value.isdecimal() and len(value) < 10 else ""
         patch = [{"op": "replace", "path": f"{at}/if_version", "value": int(text)}] if text else ()
         self.malformed(
             f"{at}/if_version",

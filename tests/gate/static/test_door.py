@@ -201,3 +201,13 @@ def test_no_value_raises(value: Any):
 )
 def test_no_operation_raises(kind: str, members: dict[str, Any]):
     door.read({"ops": [{"kind": kind, **members}]})
+
+
+@pytest.mark.parametrize("version", [2**31, 10**40, "9999999999", "²"])
+def test_a_version_that_no_record_can_have_is_malformed_and_no_fault(version: object):
+    op = {"kind": "delete_node", "target": {"handle": "A#1"}, "if_version": version}
+
+    parsed, found = door.read({"ops": [op]})
+
+    assert parsed is None
+    assert [(r.code, r.where) for r in found] == [("malformed_delta", "/ops/0/if_version")]
