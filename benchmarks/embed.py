@@ -54,6 +54,7 @@ class Padded:
     """The way that most libraries embed, for comparison only."""
 
     def __init__(self) -> None:
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # as in minilm: it reports to its maker otherwise
         import onnxruntime
         from tokenizers import Tokenizer
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,3 +120,13 @@ def test_another_file_than_the_pinned_one_is_not_loaded():
 def test_an_absent_package_is_named_with_its_cure(file: wheels.WheelFile):
     with pytest.raises(wheels.PackageMissing, match=f"pip install {file.package}"):
         file.path()
+
+
+def test_the_runtime_below_gives_the_machine_no_id_and_reports_to_nobody(tmp_path: Path):
+    """onnxruntime writes an id and a queue of events into the home folder, and sends them to its maker, if let."""
+    program = "from ukai.llm import minilm; minilm.default().embed(['x'])"
+    homes = {"HOME": str(tmp_path), "XDG_CACHE_HOME": "", "ORT_DISABLE_TELEMETRY": ""}
+
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, **homes}, check=True, timeout=120)
+
+    assert [str(p) for p in tmp_path.rglob("*")] == []

@@ -48,6 +48,8 @@ class MiniLM:
 
         Raises PackageMissing and WrongHash.
         """
+        # onnxruntime gives this machine an id and reports to its maker, from its import on, unless this is set before.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
         from tokenizers import Tokenizer
 
