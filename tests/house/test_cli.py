@@ -126,3 +126,44 @@ def test_output_that_nobody_reads_ends_quietly(root: Path):
     os.close(writer)
 
     assert b"Traceback" not in done.stderr
+
+
+def test_a_folder_that_cannot_be_made_is_told_as_such_and_is_no_internal_error():
+    done = ukai("init", "/proc/company")
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "internal" not in done.stderr
+    assert "'/proc/company'" in done.stderr
+
+
+def test_the_next_step_can_be_pasted_whatever_the_folder_is_called(tmp_path: Path):
+    done = ukai("init", "-- a b's", "--json", cwd=tmp_path)
+    assert done.returncode == 2  # an option, to the shell's user and to us
+
+    done = ukai("init", "--json", "--", "- a b's", cwd=tmp_path)
+
+    step = json.loads(done.stdout)["next"][0]
+    assert subprocess.run(["sh", "-c", f"{step} && test -f ukai.yaml"], cwd=tmp_path, check=False).returncode == 0
+
+
+def test_a_file_name_that_is_no_utf8_still_makes_one_json_document(tmp_path: Path):
+    folder = tmp_path / "company"
+    init.init(folder)
+    agent = Path(os.fsdecode(os.fsencode(folder) + b"/agents/b\xff"))
+    agent.mkdir()
+    (agent / "SKILL.md").write_text("---\nname: b\n---\n", encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "ukai", "codeowners", "--json", "-w", str(folder)], capture_output=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "b?" in json.loads(done.stdout.decode("utf-8"))["without_owner"]
+
+
+def test_a_delta_without_an_end_is_refused_and_not_read_for_ever(root: Path):
+    done = ukai("propose", "/dev/zero", "--dry-run", "--json", "-w", str(root))
+
+    assert done.returncode == 1
+    assert [f["code"] for f in json.loads(done.stdout)["findings"]] == ["too_large"]

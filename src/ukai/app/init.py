@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def init(folder: Path, *, add_missing: bool = False) -> Made:
         path.write_text(text.format(company=company) if name == "ukai.yaml" else text, encoding="utf-8", newline="\n")
         written.append(name)
     steps = (
-        f"cd {folder}",
+        f"cd {'-- ' if str(folder).startswith('-') else ''}{shlex.quote(str(folder))}",
         "ukai lint",
         "ukai info helper --explain",
         "edit access/groups.yaml and access/policies.yaml: who may ask, and what may be read",

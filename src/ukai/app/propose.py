@@ -20,6 +20,8 @@ from ukai.kit.finding import Finding
 
 MAX_BYTES = limits.LIMITS.bytes
 MAX_KEY = limits.LIMITS.key
+ENOUGH = MAX_BYTES + 1
+"""No delta, contract or domain is read further than that: a pipe may have no end, and this is too large already."""
 RETRY_AFTER_S = 1
 """Locks are waited for within the gate for less than that."""
 
@@ -106,7 +108,7 @@ async def run(
     given, findings = read(raw, name=file.name if file else "stdin")
     if given is None:
         return findings
-    promised = None if contract is None else read_contract(read_file(contract), name=contract.name)
+    promised = None if contract is None else read_contract(read_file(contract, most=ENOUGH), name=contract.name)
     async with desks.opened(path, named=named, max_size=2) as desk:
         return await submit(desk, given, dry_run=dry_run, contract=promised, context=context)
 
@@ -185,10 +187,11 @@ def names_record(text: str) -> bool:
     return True
 
 
-def read_file(path: Path) -> bytes:
-    """The bytes of a file. Raises Unreadable."""
+def read_file(path: Path, *, most: int = -1) -> bytes:
+    """The bytes of a file, the first `most` of them. Raises Unreadable."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most)
     except OSError as error:
         raise Unreadable(f"{str(path)!r} cannot be read ({error.strerror})", hint="name a file that is there") from None
 

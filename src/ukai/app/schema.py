@@ -139,7 +139,7 @@ async def type_names(desk: desks.Desk) -> list[str]:
 
 def imported(file: Path, *, type: str, domain: str, key: Sequence[str]) -> tuple[dict[str, Any] | None, list[Finding]]:
     """A JSON Schema as a domain of one type, in the language of domain files. Raises Unreadable."""
-    raw = propose.read_file(file)
+    raw = propose.read_file(file, most=propose.ENOUGH)
     data, findings = strict_json.loads(raw)
     if findings:
         return None, [replace(f, where=f"{file.name}:{f.where or '/'}") for f in findings]
@@ -177,7 +177,7 @@ def _workspace_files(path: Path) -> list[Path]:
 
 def _read(chosen: Sequence[Path], around: Sequence[Path], *, known: Iterable[str] | None) -> Read:
     """`known`: types of elsewhere; None means that nobody knows what else there is."""
-    raw = {p: propose.read_file(p) for p in chosen}
+    raw = {p: propose.read_file(p, most=propose.ENOUGH) for p in chosen}
     beside = {p: p.read_bytes() for p in around if p.resolve() not in {c.resolve() for c in chosen}}
     types = {p: frozenset(_types(text)) for p, text in {**raw, **beside}.items()}
     found: list[schema.Domain] = []

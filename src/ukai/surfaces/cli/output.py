@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno as e
 import json
 import os
 import sys
@@ -23,6 +24,11 @@ As = Annotated[str | None, typer.Option("--as", help="Act as this principal.", s
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 HERE = Path()
+THEIRS = frozenset(
+    {e.EACCES, e.EPERM, e.EROFS, e.ENOSPC, e.EDQUOT, e.ENAMETOOLONG, e.ENOENT, e.ENOTDIR, e.EISDIR, e.ELOOP, e.EIO}
+)
+"""What the file system of whoever calls refuses: theirs to mend, and no fault of the program."""
+DOCTOR = "`ukai doctor` looks at the folder and the disk"
 
 
 def emit(value: Any, *, as_json: bool, text: str) -> None:
@@ -30,7 +36,9 @@ def emit(value: Any, *, as_json: bool, text: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")  # the last line of progress
     if as_json:
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+        document = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+        # A file's name may be no UTF-8: half of a surrogate pair is no character, and the document has to be one.
+        sys.stdout.write(document.encode("utf-8", "replace").decode() + "\n")
     elif text:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
@@ -90,12 +98,22 @@ def guarded(run: Callable[[], Any]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
+    except OSError as failure:
+        if failure.errno not in THEIRS:
+            return _fault(failure)
+        place = "" if failure.filename is None else f" {str(failure.filename)!r}"
+        sys.stderr.write(f"error: the file system refuses{place}: {failure.strerror}. {DOCTOR}\n")
+        return REFUSED
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
     except Exception as fault:
-        if os.environ.get("UKAI_DEBUG"):
-            traceback.print_exc()
-        sys.stderr.write(f"internal error: {type(fault).__name__}: {fault}\nSet UKAI_DEBUG=1 to see where.\n")
-        return INTERNAL
+        return _fault(fault)
     return FINE
+
+
+def _fault(fault: Exception) -> int:
+    if os.environ.get("UKAI_DEBUG"):
+        traceback.print_exception(fault)
+    sys.stderr.write(f"internal error: {type(fault).__name__}: {fault}\nSet UKAI_DEBUG=1 to see where.\n")
+    return INTERNAL

@@ -40,7 +40,8 @@ def propose(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--context") from None
     path = None if file == "-" else Path(file)
-    raw = sys.stdin.buffer.read() if path is None else proposing.read_file(path)
+    most = proposing.ENOUGH
+    raw = sys.stdin.buffer.read(most) if path is None else proposing.read_file(path, most=most)
     done = asyncio.run(
         proposing.run(workspace, path, raw, named=principal, dry_run=dry_run, contract=contract, context=held)
     )
