@@ -83,6 +83,28 @@ async def test_a_search_gives_what_was_named_then_passages_and_all_of_the_reader
     assert "77.31" not in canonical.dumps([i.as_json() for i in items])
 
 
+@pytest.mark.parametrize(
+    ("question", "months"),
+    [
+        ("How did the calls of Alder Works develop between March and May 2026?", {"2026-03", "2026-05"}),
+        ("How many calls did Alder Works make in March 2026?", {"2026-03"}),
+        ("How many calls did Alder Works make in March?", {"2025-03", "2026-03"}),
+        ("How many calls did Alder Works make on 2026-05-02?", {"2026-05"}),
+        ("How many visits did Alder Works pay in March 2026?", set()),
+        ("How many calls did the mill make in March 2026?", set()),
+    ],
+)
+async def test_a_question_for_figures_gets_the_months_that_it_speaks_of(
+    database: store.Database, question: str, months: set[str]
+):
+    w = await company(database)
+    await w.write(*(op for m in ("2025-03", "2026-04", "2026-05") for op in month("alder", m, 1)))
+
+    items = await found(w, question)
+
+    assert {i.handle.rpartition(":")[2] for i in items if i.handle.startswith("Month#")} == months
+
+
 async def test_a_field_that_no_policy_lists_is_read_by_nobody(database: store.Database):
     w = await company(database)
 

@@ -26,13 +26,15 @@ class Shown:
     """The same question by somebody whose account it is not."""
 
 
-async def demo(progress: engine.Progress, *, path: Path = WORKSPACE, embed: int | None = None) -> Shown:
+async def demo(
+    progress: engine.Progress, *, path: Path = WORKSPACE, accounts: int | None = None, embed: int | None = None
+) -> Shown:
     """Load the company if it is not there yet, and ask. Killed at any moment and run again, it goes on.
 
-    `embed` bounds how many passages are embedded first; None is all of them.
+    `accounts` bounds the company, and `embed` how many passages are embedded first; None is all of them.
     """
     async with engine.opened(path) as opened:
-        count = await company.enter(opened, progress=progress)
+        count = await company.enter(opened, progress=progress, accounts=accounts)
         await opened.catch_up(progress, embed=embed)
         run = await opened.ask(AGENT, QUESTION, principal=ASKS, progress=progress)
         other = await opened.ask(AGENT, QUESTION, principal=ASKS_TOO, progress=progress)

@@ -6,6 +6,7 @@ What a reader may not see is as if it were not there: the same answer, the same 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -142,14 +143,29 @@ def _speaks_of(kind: schema.Type, wanted: set[str], *, is_silent: bool) -> bool:
     return any(len(label) > 1 and wanted.issuperset(label) for label in labels)
 
 
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_MONTH = re.compile(rf"\b({'|'.join(MONTHS)})\b(?:\s+((?:19|20)\d\d)\b)?")
+
+
 def _months(text: str) -> list[str]:
-    """Months as they stand in keys, `2026-10`, or `-03` where the year is left open."""
-    found: list[str] = []
+    """Months as they stand in keys, `2026-10`, or `-03` where the year is left open.
+
+    A month without a year has that of the next one: between March and October 2026.
+    """
+    named = [(MONTHS.index(m[1]) + 1, m[2]) for m in _MONTH.finditer(text)]
+    found: dict[str, None] = {}
+    year = ""
+    for month, own in reversed(named):
+        year = own or year
+        found[f"{year}-{month:02}"] = None
     for figure in figures.extract(text):
         when = figure.value
-        if isinstance(when, figures.Calendar) and when.month:
-            found.append(f"{when.year:04}-{when.month:02}" if when.year else f"-{when.month:02}")
-    return found
+        if isinstance(when, figures.Calendar) and when.month and when.year:
+            found[f"{when.year:04}-{when.month:02}"] = None
+    return list(found)
 
 
 async def read(tx: store.Transaction, library: Library, reader: Reader, *, name: handle.Handle) -> Item | None:
