@@ -167,3 +167,14 @@ def test_a_delta_without_an_end_is_refused_and_not_read_for_ever(root: Path):
 
     assert done.returncode == 1
     assert [f["code"] for f in json.loads(done.stdout)["findings"]] == ["too_large"]
+
+
+def test_other_peoples_text_does_not_steer_the_terminal(tmp_path: Path):
+    agent = tmp_path / "agents" / "x"
+    agent.mkdir(parents=True)
+    (agent / "SKILL.md").write_text('---\nname: "\\e[2J\\u202e\\u009bx"\n---\n', encoding="utf-8")
+
+    done = ukai("lint", str(tmp_path))
+
+    assert not {"\x1b", "\u202e", "\x9b"} & set(done.stdout)
+    assert "\\x1b[2J\\u202e\\x9bx" in done.stdout

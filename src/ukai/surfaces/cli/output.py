@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno as e
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ As = Annotated[str | None, typer.Option("--as", help="Act as this principal.", s
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 HERE = Path()
+_STEERING = re.compile("[\0-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)")
 THEIRS = frozenset(
     {e.EACCES, e.EPERM, e.EROFS, e.ENOSPC, e.EDQUOT, e.ENAMETOOLONG, e.ENOENT, e.ENOTDIR, e.EISDIR, e.ELOOP, e.EIO}
 )
@@ -40,7 +42,15 @@ def emit(value: Any, *, as_json: bool, text: str) -> None:
         # A file's name may be no UTF-8: half of a surrogate pair is no character, and the document has to be one.
         sys.stdout.write(document.encode("utf-8", "replace").decode() + "\n")
     elif text:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.write(visible(text if text.endswith("\n") else text + "\n"))
+
+
+def visible(text: str) -> str:
+    """`text` with what would steer a terminal, or turn the direction of reading, written out.
+
+    Records and files are other people's text: one must not clear the screen, rename the window or feign an answer.
+    """
+    return _STEERING.sub(lambda m: m[0].encode("unicode_escape").decode(), text)
 
 
 def progress(message: str, *, quiet: bool = False) -> None:
@@ -93,7 +103,7 @@ def guarded(run: Callable[[], Any]) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else FINE if stop.code is None else REFUSED
     except errors.UkaiError as failure:
-        sys.stderr.write(f"error: {failure}\n")
+        sys.stderr.write(visible(f"error: {failure}\n"))
         return REFUSED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
