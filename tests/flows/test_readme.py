@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from ukai.app import company, demo, engine
+from ukai.context import rows as context_rows
+from ukai.context.reader import Reader
 
 README = Path(__file__).parents[2] / "README.md"
 OPEN, CLOSE = "<!-- demo: tests/flows/test_readme.py regenerates what stands below -->", "<!-- /demo -->"
@@ -36,9 +38,11 @@ async def embed_what_quillon_says() -> None:
     async with engine.opened(demo.WORKSPACE) as opened:
         await company.enter(opened, progress=lambda _: None)
         await opened.catch_up(embed=0)
+        edges = tuple(e for d in opened.catalog.domains.values() for e in d.edges)
+        rights = opened.rights(opened.agent(demo.AGENT), demo.ASKS, "cli")
+        owning = Reader(rights=rights, edges=edges).owning
         async with opened.db.transaction() as tx:
-            rows = await tx.fetch(
-                "select p.text from passage p join node n on n.id = p.node "
-                "where n.path like '%quillon%' or n.path like '%whitlock%' or n.path like '%nora-beck%'"
-            )
+            account = await tx.value("select id from node where type = 'Account' and key = 'quillon' and alive")
+            owned = await context_rows.under(tx, [account], owning, 5_000)
+            rows = await tx.fetch("select text from passage where node = any(%s)", (owned,))
         await opened.cache.embed_cached(opened.db, [str(r[0]) for r in rows])

@@ -24,7 +24,8 @@ from ukai.context import index, indexes, told
 from ukai.context.reader import Reader
 from ukai.context.reading import Library
 from ukai.gate import feed
-from ukai.kit import suggest
+from ukai.gate.author import Author
+from ukai.kit import ids, suggest
 from ukai.kit.clock import Clock, SystemClock
 from ukai.kit.errors import PermanentError, ToolFailed
 from ukai.llm import minilm, models
@@ -34,6 +35,7 @@ from ukai.runtime.agent import Agent
 from ukai.runtime.budget import DEFAULT_SECONDS, Allowance, smallest
 from ukai.runtime.provided import Shelf, reading_tools
 from ukai.runtime.tools import Bound
+from ukai.runtime.writing import Pen, writing_tools
 
 EMBED_NOW, EMBED_AMONG = 64, 1_280
 """New passages that are embedded before a question is answered, in less than a second, while so few wait that twenty
@@ -165,6 +167,7 @@ class Engine:
             among=EMBED_AMONG,
             progress=lambda n: progress(f"embedding passages: {n}"),
         )
+        run_id = str(ids.time_ordered(self.clock.now()))
         return await turn.turn(
             turn.Ask(
                 agent=served.name,
@@ -175,7 +178,8 @@ class Engine:
                 surface=surface,
                 invoke=rights.invoke,
                 model=self._model(served),
-                tools=self._tools(served, reader),
+                tools=self._tools(served, reader, run_id),
+                run_id=run_id,
                 allowance=self._allowance(served, principal),
                 config=self._config(served),
                 build=self.stamp,
@@ -216,8 +220,11 @@ class Engine:
             guardrails={i: f"{g.version} {hashlib.sha256(g.prose.encode()).hexdigest()}" for i, g in rules.items()},
         )
 
-    def _tools(self, agent: Agent, reader: Reader) -> list[Bound]:
+    def _tools(self, agent: Agent, reader: Reader, run_id: str) -> list[Bound]:
         provided = reading_tools(Shelf(db=self.db, library=self.library, reader=reader), PROVIDED)
+        author = Author(kind="agent", id=agent.name, run=run_id)
+        pen = Pen(db=self.db, author=author, rights=reader.rights, sight=reader.rights, clock=self.clock)
+        provided |= writing_tools(pen, PROVIDED)
         bound = [provided[name] for name in agent.tools if name in provided]
         loop = asyncio.get_running_loop()
         given = code.Given(

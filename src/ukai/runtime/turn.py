@@ -44,6 +44,8 @@ class Ask:
     config: record.Config
     build: record.Build
     told: Sequence[Told] = ()
+    run_id: str | None = None
+    """Known beforehand where tools write under it; None makes one."""
     case_id: str | None = None
     rep: int | None = None
     as_of: datetime | None = None
@@ -62,7 +64,7 @@ async def turn(
     """The sealed run. It is kept while it happens, so that a turn that dies leaves what it did."""
     now = clock.now()
     start = record.Start(
-        run_id=str(ids.time_ordered(now, entropy=entropy)),
+        run_id=ask.run_id or str(ids.time_ordered(now, entropy=entropy)),
         agent=ask.agent,
         principal=ask.principal,
         audience=ask.audience,
