@@ -89,6 +89,23 @@ async def _changed_by_hand(tx: store.Transaction, key: str, name: str) -> None:
     )
 
 
+async def test_nothing_is_passed_over_where_the_numbers_of_transactions_grow_by_a_digit(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await world.opened(database)
+    await w.write(*(world.firm(f"f{i}", name=f"Firm Number {i}") for i in range(6)))
+    async with database.transaction() as tx:
+        await tx.execute(
+            "update change set xid = (97 + numbered.n)::text::xid8 from "
+            "(select seq, row_number() over (order by seq) as n from change) numbered where numbered.seq = change.seq"
+        )
+    monkeypatch.setattr(index, "BATCH", 2)
+
+    await w.follow()
+
+    assert await called(database) == {f"Firm Number {i}" for i in range(6)}
+
+
 class Killed(BaseException):
     """The process ends here."""
 

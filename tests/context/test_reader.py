@@ -69,6 +69,24 @@ async def handles(tx: store.Transaction, reader: Reader) -> set[str]:
     return {str(r[0]) for r in found}
 
 
+@pytest.mark.parametrize("who", [ANN, BEN, MIRA, "tess@x.example", "stranger@x.example"])
+@pytest.mark.parametrize("policy", ["plain", "memos", None])
+async def test_the_short_way_to_what_is_readable_leaves_nothing_out(
+    database: store.Database, who: str, policy: str | None
+):
+    await company(database)
+    reader = world.reader(who, policy=policy)
+    whole = (reader.clause[0], reader.clause[1])
+
+    async with database.snapshot() as tx:
+        assert await rows.all_passages(tx, reader.clause) == await rows.all_passages(tx, whole)
+        assert await rows.count_passages(tx, reader.clause, 100) == await rows.count_passages(tx, whole, 100)
+        words = ["alder", "memo", "said"]
+        short = await rows.matching_passages(tx, reader.clause, words, 50)
+        assert short == await rows.matching_passages(tx, whole, words, 50)
+    assert isinstance(reader.clause, rows.Narrow) == (who in (ANN, BEN))
+
+
 @pytest.mark.parametrize(
     ("scope", "expected"),
     [

@@ -114,6 +114,7 @@ async def test_a_field_that_no_policy_lists_is_read_by_nobody(database: store.Da
     assert "walrus" not in canonical.dumps(item.as_json())
     assert await read(w, "Memo#a2/secret") is None
     assert await read(w, "Firm#alder/floor") is None
+    assert await read(w, "Firm#alder/description", TESS) is None
     assert (await read(w, "Firm#alder/floor", MIRA) or reading.Item(handle="")).fields == {"floor": "77.31"}
 
 

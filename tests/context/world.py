@@ -95,6 +95,10 @@ policies:
   - {id: all, allow: read, records: {types: ["*"]}, to: ["group:managers"]}
   - {id: floor, deny: read, records: {types: [Firm]}, fields: [floor], to: ["group:sellers", "group:analysts"]}
 """,
+    "field_policies/memos.yaml": """
+version: 1
+allow: {Memo: ["*"]}
+""",
     "field_policies/plain.yaml": """
 version: 1
 allow:

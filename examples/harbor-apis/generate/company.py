@@ -173,9 +173,13 @@ def _opportunities(
     )
     deals = texts.deals()
     start = int(rng.random() * len(deals))
+    seen: set[tuple[str, date]] = set()
     for i in range(1 + int(rng.random() * 2)):
         outcome, kind, summary, factor = deals[(start + 7 * i) % len(deals)]
         closed = AS_OF - timedelta(days=30 + int(rng.random() * 660))
+        while (kind, closed) in seen:  # two of a kind on one day would be one record
+            closed -= timedelta(days=1)
+        seen.add((kind, closed))
         yield record(
             "Opportunity",
             {

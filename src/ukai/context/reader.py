@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from ukai import store
@@ -40,14 +40,30 @@ class Reader:
     def clause(self) -> rows.Clause:
         """True for readable rows of `node n`."""
         text, params = self.rights.sql("n", self.owning)
-        if self.scope is None:
-            return text, params
-        place = "coalesce(n.path, '') || '/'"
-        inside = f"(({place}) ~ any(%s::text[]) or (n.type || '#' || n.key) = any(%s::text[]))"
-        outside = f"not (({place}) ~ any(%s::text[]))"
-        globs = [glob.compile(g).sql for g in self.scope.globs]
-        exclude = [glob.compile(g).sql for g in self.scope.exclude]
-        return f"({text} and {inside} and {outside})", [*params, globs, list(self.scope.static_ids), exclude]
+        if self.scope is not None:
+            place = "coalesce(n.path, '') || '/'"
+            inside = f"(({place}) ~ any(%s::text[]) or (n.type || '#' || n.key) = any(%s::text[]))"
+            outside = f"not (({place}) ~ any(%s::text[]))"
+            globs = [glob.compile(g).sql for g in self.scope.globs]
+            exclude = [glob.compile(g).sql for g in self.scope.exclude]
+            text = f"({text} and {inside} and {outside})"
+            params = [*params, globs, list(self.scope.static_ids), exclude]
+        within = self._within
+        return (text, params) if within is None else rows.Narrow((text, params), within)
+
+    @property
+    def _within(self) -> rows.Clause | None:
+        """All that may be readable, cheaply found: what policies select themselves, and what that owns.
+
+        None where rights do not pass along edges, or where several people are asked for at once: they may read one
+        record for the sake of different owners.
+        """
+        members = self.rights.reading.members
+        if len(members) != 1 or not any(r.policy.and_owned for r in members[0].allows):
+            return None
+        # An owner gives rights whatever of its own fields and types the agent may see.
+        anything = replace(self.rights, allowlist=type(self.rights.allowlist)(), types=None)
+        return rows.owned_by(anything.sql("r", ()), self.owning)
 
     def is_inside(self, node: rows.Node | Record) -> bool:
         """Whether the scope covers the node: the same rule as in `clause`."""
