@@ -200,3 +200,13 @@ async def test_embedding_stops_at_its_limit_and_goes_on_where_it_stopped(databas
     assert first <= 2
     assert first + rest == 6
     assert reported == sorted(reported)
+
+
+async def test_a_question_embeds_some_passages_while_few_are_missing_and_none_where_many_are(database: store.Database):
+    w = await world.opened(database)
+    await w.write(world.firm("a"), *[op for i in range(6) for op in world.memo(f"s{i}", "a", "The same words.")])
+    await index.catch_up(database, w.types)
+
+    assert await index.embed_few(database, w.cache, limit=2, among=5) == 0
+    assert await index.embed_few(database, w.cache, limit=2, among=6) == 1
+    assert await index.embed_few(database, w.cache, limit=2, among=6) == 0

@@ -96,10 +96,10 @@ async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, p
 async def embed_few(
     db: store.Database, cache: Cache, *, limit: int, among: int, progress: Progress | None = None
 ) -> int:
-    """Embed up to `limit` passages where at most about `among` have no vector; more are a job of their own."""
+    """Embed up to `limit` passages where at most `among` have no vector; more are a job of their own."""
     async with db.transaction() as tx:
-        texts = await rows.passages_without_vector(tx, cache.embedder.model_id, among + 1)
-    return await embed(db, cache, limit=limit, progress=progress) if 0 < len(texts) <= among else 0
+        missing = await rows.count_without_vector(tx, cache.embedder.model_id, among + 1)
+    return await embed(db, cache, limit=limit, progress=progress) if 0 < missing <= among else 0
 
 
 def _fits(folded: str) -> bool:

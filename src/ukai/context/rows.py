@@ -351,6 +351,16 @@ async def passages_without_vector(tx: Transaction, model: str, limit: int) -> li
     return list(dict.fromkeys(str(r[0]) for r in rows))
 
 
+async def count_without_vector(tx: Transaction, model: str, stop_at: int) -> int:
+    """How many passages the model has not embedded yet, counted no further than `stop_at`."""
+    found = await tx.value(
+        "select count(*) from (select 1 from passage p where not exists "
+        "(select 1 from embedding e where e.model = %s and e.content = p.content) limit %s) s",
+        (model, stop_at),
+    )
+    return int(found or 0)
+
+
 async def records(tx: Transaction, found: Sequence[Node], owning: Sequence[OwningEdge]) -> dict[UUID, Record]:
     """The nodes as records with their owners, up to OWNERS_DEPTH away, for decisions about fields."""
     above: dict[UUID, list[UUID]] = {}
