@@ -200,9 +200,7 @@ async def test_fields_beside_a_text_are_in_the_record_as_the_model_saw_them(data
 
 
 async def test_citations_that_name_nothing_returned_are_no_citations(database: store.Database):
-    said = (
-        "One [Memo#1/body]. Two [Memo#2/body]. Three [Memo#1/body; Memo#9]. Four [Memo#1/body/x]. [note] [x](y#z)"
-    )
+    said = "One [Memo#1/body]. Two [Memo#2/body]. Three [Memo#1/body; Memo#9]. Four [Memo#1/body/x]. [note] [x](y#z)"
 
     run = await ran(database, [Call("search", {}), said], returning(ITEMS))
 
