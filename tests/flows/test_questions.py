@@ -18,7 +18,7 @@ from ukai.llm import minilm
 
 ACCOUNTS = ("quillon", "tarn", "osprey")
 QUESTIONS = [q for q in ask.questions() if q.subject.removeprefix("Account#") in ACCOUNTS]
-LEAST = {"word_cited": 0.92, "paraphrase_cited": 0.5, "field_cited": 0.7, "none_honest": 1.0, "answerable_cited": 0.79}
+LEAST = {"word_cited": 0.92, "paraphrase_cited": 0.6, "field_cited": 0.85, "none_honest": 1.0, "answerable_cited": 0.86}
 
 
 @pytest.fixture(scope="module")
