@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ukai.access import Access, Rights
 from ukai.gate.author import Author
@@ -36,6 +37,53 @@ class NoRight(PermanentError):
             hint=f"IT grants the right `{right}` in access/policies.yaml, or use --as with somebody who holds it",
         )
         self.who, self.right = who, right
+
+
+Via = Literal["local", "token", "jwt", "login", "proxy", "slack"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who asks, under the one name that every surface uses for them."""
+
+    principal: str
+    """Canonical."""
+    via: Via = "local"
+    """What said so: this machine, a personal token, a JWT, the web page's login, a named proxy, Slack."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where an answer goes, and who reads there (P3.2)."""
+
+    kind: Literal["direct", "private", "public", "shared", "report"] = "direct"
+    """For one person; a closed room; one that everybody here may enter; one with people from outside; a report."""
+    members: tuple[str, ...] | None = None
+    """Principals, groups among them. None: nobody knows who reads there."""
+
+    def audience(self, caller: str) -> tuple[str, ...]:
+        """Everybody who reads the answer, the one who asks first.
+
+        Who is not known for certain is anybody, and so is whoever reads from outside: `public` is then among them.
+        """
+        if self.kind == "direct":
+            return (caller,)
+        known = [principal.canonical(m) or principal.PUBLIC for m in self.members or ()]
+        if self.members is None or self.kind == "shared":
+            known.append(principal.PUBLIC)
+        return tuple(dict.fromkeys([caller, *known]))
+
+
+def local(who: str) -> Caller:
+    """The one who works at this machine. Raises NobodyActs."""
+    return _caller(who, "local")
+
+
+def _caller(who: str, via: Via) -> Caller:
+    name = principal.canonical(who)
+    if name is None:
+        raise NobodyActs(f"{who!r} names nobody")
+    return Caller(principal=name, via=via)
 
 
 @dataclass(frozen=True, kw_only=True)
