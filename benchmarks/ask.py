@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from ukai.app import company, db, engine
+from ukai.app import ask, company, db, engine, identity
 from ukai.app.bench import Report
 from ukai.app.demo import WORKSPACE
 from ukai.context import reading
@@ -80,7 +80,8 @@ async def asked(opened: engine.Engine, question: Question) -> Told:
     """The question put to the first agent that its caller may use and that reads its evidence."""
     agent = await agent_for(opened, question)
     started = time.perf_counter()
-    run = await opened.ask(agent, question.ask, principal=question.principal)
+    caller = identity.local(question.principal)
+    run = (await ask.ask(opened, agent, question.ask, caller=caller)).run
     seconds = time.perf_counter() - started
     return Told(
         question=question,

@@ -18,7 +18,7 @@ from tests.examples import sample
 from tests.flows import company
 from ukai import access, record
 from ukai.access import Record
-from ukai.app import engine
+from ukai.app import ask, engine, identity
 from ukai.context import reading, rows
 from ukai.context.reader import Reader
 from ukai.kit.errors import UkaiError
@@ -73,12 +73,14 @@ async def heard(opened: engine.Engine, agent: str, who: str, question: str) -> s
     """Everything that reaches the caller: the run as it is shown and kept, the progress, or the error."""
     said: list[str] = []
     try:
-        run = await opened.ask(agent, question, principal=who, progress=said.append)
+        caller = identity.local(who)
+        outcome = await ask.ask(opened, agent, question, caller=caller, progress=lambda e: said.append(str(e)))
     except UkaiError as error:
         return json.dumps([said, str(error), vars(error)], default=str)
     async with opened.db.transaction() as tx:
-        kept = await record.read(tx, run.run_id, record.Sight(principal=who))
-    return json.dumps([said, record.as_json(run), kept], default=str, ensure_ascii=False)
+        kept = await record.read(tx, outcome.run.run_id, record.Sight(principal=who))
+    shown = [outcome.as_json(), ask.shown(outcome)]
+    return json.dumps([said, *shown, kept], default=str, ensure_ascii=False)
 
 
 def leaks(who: str, text: str, question: str) -> set[str]:
@@ -166,7 +168,8 @@ async def test_runs_of_others_are_neither_shown_nor_listed(opened: engine.Engine
     runs = {}
     for agent, who in [("deal-coach", "ann"), ("deal-coach", "ben"), ("deal-desk", "mira"), ("support-lead", "sol")]:
         principal = f"{who}@harbor-apis.example"
-        runs[principal] = await opened.ask(agent, "Where do we stand with Bramble Mobility?", principal=principal)
+        question, caller = "Where do we stand with Bramble Mobility?", identity.local(principal)
+        runs[principal] = (await ask.ask(opened, agent, question, caller=caller)).run
 
     for reader in company.CALLERS:
         sight = record.Sight(principal=reader)

@@ -19,7 +19,7 @@ from tests.context.world import Hashed
 from tests.flows import company
 from tests.flows.workbench import mapping
 from ukai import gate
-from ukai.app import engine
+from ukai.app import ask, engine, identity
 from ukai.gate import author, domains
 from ukai.record import Run
 
@@ -133,7 +133,7 @@ async def test_questions_are_answered_from_the_rows_that_hold_the_answers(
     sources, said = [], []
 
     for question in made:
-        run = await opened.ask("desk", question.ask, principal="sam@atlas.com")
+        run = (await ask.ask(opened, "desk", question.ask, caller=identity.local("sam@atlas.com"))).run
         sources.append(is_source(run, question))
         said.append(run.answer is not None and question.gold in run.answer.markdown)
 

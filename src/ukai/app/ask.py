@@ -1,65 +1,225 @@
-"""`ukai ask AGENT QUESTION`, and how a run is shown."""
+"""One question to one agent, for every surface: `ask` (P4). How a run is shown to people.
+
+    outcome = await ask(opened, "deal-coach", "...", caller=caller, surface="slack", place=place, progress=listen)
+
+`progress` gets events, never words of an answer that has not passed its rules.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
 from ukai import record
-from ukai.app import engine
-from ukai.kit import canonical
+from ukai.app import budgets, engine, identity, tooling
+from ukai.context import told
+from ukai.context.reader import Reader
+from ukai.kit import canonical, ids
+from ukai.runtime import events, turn
+from ukai.runtime.agent import Agent
+from ukai.runtime.tools import ToolSpec
 
 EXCERPT = 160
+lines = events.lines
+"""A listener for surfaces that show one line at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """A question and its answer from earlier in the same conversation."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A cited item."""
+
+    key: str
+    """Its handle, as the answer cites it."""
+    text: str
+    """Its words."""
+    as_of: datetime | None = None
+    """How old its word is (P4.7)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of a question."""
+
+    run: record.Run
+    text: str
+    """What is shown: the answer, or why there is none."""
+    sources: tuple[Source, ...] = ()
+    """In the order of the answer."""
+
+    @property
+    def status(self) -> str:
+        """`answered`, `blocked`, `refused`, `budget`, `cancelled` or `error`."""
+        return self.run.status
+
+    @property
+    def is_for_the_asker_alone(self) -> bool:
+        """Whether `text` says why there is no answer, which concerns nobody else in the place."""
+        return self.run.status != "answered"
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of the run, as the one who asked may have it."""
+        return record.as_json(self.run)
 
 
 async def ask(
-    path: Path, agent: str, question: str, *, principal: str | None, surface: str, progress: engine.Progress
-) -> dict[str, Any]:
-    """Ask one question in the workspace at `path`; the document of the saved run."""
+    opened: engine.Engine,
+    agent: str,
+    question: str,
+    *,
+    caller: identity.Caller,
+    surface: str = "cli",
+    place: identity.Place | None = None,
+    skill: str | None = None,
+    conversation: str | None = None,
+    earlier: Sequence[Exchange] = (),
+    progress: events.Listener = events.nobody,
+    cancel: asyncio.Event | None = None,
+    case_id: str | None = None,
+    rep: int | None = None,
+    as_of: datetime | None = None,
+) -> Outcome:
+    """One turn, sealed. `cancel`, once it is set, ends it with what was done until then.
+
+    `place`: where the answer goes; None is the caller's own screen. `earlier`: what was said before in the
+    conversation, oldest first, as far as everybody in the place may read it. Raises UnknownAgent, NotServed.
+    """
+    clock = opened.clock
+    run_id = str(ids.time_ordered(clock.now()))
+    served = opened.agent(agent)
+    progress(events.Event(kind="started", at=clock.now(), data={"run_id": run_id, "agent": served.name}))
+
+    def status(text: str) -> None:
+        progress(events.Event(kind="status", at=clock.now(), data={"text": text}))
+
+    # Who may ask is a matter of the caller alone; what may be read, of everybody who reads the answer.
+    invoke = opened.rights(served, caller.principal, surface).invoke
+    reader = opened.reader(served, opened.rights(served, caller.principal, surface, place))
+    await opened.keep_up(status)
+    run = await turn.turn(
+        turn.Ask(
+            agent=served.name,
+            prompt=served.prompt,
+            question=question,
+            principal=caller.principal,
+            audience=tuple(c.id for c in reader.rights.audience.callers),
+            surface=surface,
+            invoke=invoke,
+            model=opened.model(served.model),
+            tools=tooling.bound(opened, served, reader, principal=caller.principal, run_id=run_id),
+            run_id=run_id,
+            allowance=budgets.allowance(opened, served, caller.principal),
+            config=_config(opened, served),
+            build=opened.stamp,
+            told=await _told(opened, question, reader) if invoke.allowed else (),
+            case_id=case_id,
+            rep=rep,
+            as_of=as_of,
+        ),
+        db=opened.db,
+        clock=clock,
+        progress=status,
+    )
+    outcome = Outcome(run=run, text=run.answer.markdown if run.answer else run.reason, sources=sources(run))
+    kind: events.Kind = "answer" if run.answer else "refused"
+    progress(events.Event(kind=kind, at=clock.now(), data={"text": outcome.text}))
+    ended = {"run_id": run_id, "status": run.status, "reason": run.reason}
+    progress(events.Event(kind="ended", at=clock.now(), data=ended))
+    return outcome
+
+
+async def at(
+    path: Path, agent: str, question: str, *, principal: str | None, progress: events.Listener = events.nobody
+) -> Outcome:
+    """`ukai ask` in the workspace at `path`."""
     async with engine.opened(path) as opened:
-        run = await opened.ask(
-            agent, question, principal=opened.principal(principal), surface=surface, progress=progress
-        )
-        return record.as_json(run)
+        caller = identity.local(opened.principal(principal))
+        return await ask(opened, agent, question, caller=caller, progress=progress)
 
 
-def shown(run: dict[str, Any]) -> str:
-    """A run as a person reads it: answer, sources with their words, what was considered."""
-    lines = [run["answer"]["markdown"]] if run.get("answer") else [f"{run['status']}: {run.get('reason', '')}"]
-    sources = _sources(run)
-    if sources:
+async def _told(opened: engine.Engine, question: str, reader: Reader) -> list[told.Told]:
+    async with opened.db.snapshot() as tx:
+        return await told.told(tx, question, reader=reader)
+
+
+def _config(opened: engine.Engine, agent: Agent) -> record.Config:
+    """What may differ between two runs that are compared: every soft part by its hash."""
+    catalog = opened.catalog
+    prose = {f"agents/{agent.name}/SKILL.md": _sha(agent.prose)}
+    prose |= {f"families/{f}/FAMILY.md": _sha(catalog.families[f].prose) for f in agent.families}
+    prose |= {f"agents/{agent.name}/skills/{name}/SKILL.md": _sha(s.prose) for name, s in agent.skills.items()}
+    specs = {name: tool.spec for name, tool in catalog.tools.items()} | dict(agent.own_tools)
+    prose |= {f"tool:{name}": _described(specs[name]) for name in agent.tools if name in specs}
+    rules = {i: g for i in agent.guardrails if (g := catalog.guardrails.get(i)) is not None}
+    return record.Config(
+        model=agent.model_use or agent.model,
+        prose=prose,
+        guardrails={i: f"{g.version} {g.sha256}" for i, g in rules.items()},
+    )
+
+
+def _described(spec: ToolSpec) -> str:
+    return canonical.sha256({"description": spec.description, "input_schema": spec.input_schema})
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sources(run: record.Run) -> tuple[Source, ...]:
+    """What the answer cites, each once and in its order."""
+    said: dict[str, Source] = {}
+    for call in run.calls:
+        for item in call.items:
+            fields = _fields(item.value)
+            text = item.text or ", ".join(f"{k}: {v}" for k, v in fields.items())
+            said.setdefault(item.item_key, Source(key=item.item_key, text=text, as_of=item.as_of))
+            for name, value in fields.items():
+                key = f"{item.item_key}/{name}"
+                said.setdefault(key, Source(key=key, text=f"{name}: {value}", as_of=item.as_of))
+    cited = dict.fromkeys(c.item_key for c in run.citations)
+    return tuple(said.get(key) or said.get(key.rpartition("/")[0]) or Source(key=key, text="") for key in cited)
+
+
+def shown(outcome: Outcome) -> str:
+    """An outcome as a person reads it: answer, sources with their words, what was considered."""
+    run = outcome.run
+    lines = [outcome.text if run.answer else f"{run.status}: {run.reason}"]
+    if outcome.sources:
         lines += ["", "Sources"]
-        lines += [f"  [{key}] {text}" for key, text in sources]
+        lines += [f"  [{s.key}] {_excerpt(s.text)}" for s in outcome.sources]
     lines += ["", "Considered"]
-    for call in sorted(run.get("calls", []), key=_number):
-        count = len(call.get("items", []))
-        lines.append(f"  {call['tool']} {call['args_canonical']} -> {call['label']}, {count} items")
-    if not run.get("calls"):
+    for call in sorted(run.calls, key=_number):
+        lines.append(f"  {call.tool} {call.args_canonical} -> {call.label}, {len(call.items)} items")
+    if not run.calls:
         lines.append("  nothing")
-    lines += ["", f"Run {run['run_id']} ({run['status']}); ukai run show {run['run_id']} tells all of it."]
+    lines += ["", f"Run {run.run_id} ({run.status}); ukai run show {run.run_id} tells all of it."]
     return "\n".join(lines)
 
 
-def _number(call: dict[str, Any]) -> int:
+def _excerpt(text: str) -> str:
+    whole = " ".join(text.split())
+    return whole if len(whole) <= EXCERPT else whole[: EXCERPT - 1] + "…"
+
+
+def _number(call: record.Call) -> int:
     """The order in which calls were made; the record lists them as they ended."""
-    return int(str(call["call_id"]).rpartition("-")[2])
+    return int(call.call_id.rpartition("-")[2])
 
 
-def _sources(run: dict[str, Any]) -> list[tuple[str, str]]:
-    """Cited item -> its words, in the order of the answer."""
-    said: dict[str, str] = {}
-    for call in run.get("calls", []):
-        for item in call.get("items", []):
-            key, fields = item["item_key"], _fields(item.get("value"))
-            said.setdefault(key, item.get("text") or ", ".join(f"{k}: {v}" for k, v in fields.items()))
-            for name, value in fields.items():
-                said.setdefault(f"{key}/{name}", f"{name}: {value}")
-    cited = dict.fromkeys(c["item_key"] for c in run.get("citations", []))
-    found = [(key, " ".join((said.get(key) or said.get(key.rpartition("/")[0], "")).split())) for key in cited]
-    return [(key, text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…") for key, text in found]
-
-
-def _fields(value: Any) -> dict[str, Any]:
+def _fields(value: Any) -> Mapping[str, Any]:
     """The fields of an item's value; a value without any is one field of its own."""
     if value is None:
         return {}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from ukai import record
-from ukai.app import ask, company, engine
+from ukai.app import ask, company, engine, identity
+from ukai.runtime import events
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 WORKSPACE = EXAMPLES / "harbor-apis"
@@ -21,8 +20,8 @@ class Shown:
     """What the demonstration came to."""
 
     records: int
-    run: dict[str, Any]
-    other: dict[str, Any]
+    run: ask.Outcome
+    other: ask.Outcome
     """The same question by somebody whose account it is not."""
 
 
@@ -36,9 +35,10 @@ async def demo(
     async with engine.opened(path) as opened:
         count = await company.enter(opened, progress=progress, accounts=accounts)
         await opened.catch_up(progress, embed=embed)
-        run = await opened.ask(AGENT, QUESTION, principal=ASKS, progress=progress)
-        other = await opened.ask(AGENT, QUESTION, principal=ASKS_TOO, progress=progress)
-    return Shown(records=count, run=record.as_json(run), other=record.as_json(other))
+        listen = events.lines(progress)
+        run = await ask.ask(opened, AGENT, QUESTION, caller=identity.local(ASKS), progress=listen)
+        other = await ask.ask(opened, AGENT, QUESTION, caller=identity.local(ASKS_TOO), progress=listen)
+    return Shown(records=count, run=run, other=other)
 
 
 def text(shown: Shown) -> str:
@@ -47,11 +47,11 @@ def text(shown: Shown) -> str:
         [
             f"{shown.records} records of the sample company stand in the graph.",
             "",
-            f"{shown.run['principal']} asks {shown.run['agent']}: {shown.run['question']}",
+            f"{shown.run.run.principal} asks {shown.run.run.agent}: {shown.run.run.question}",
             "",
             ask.shown(shown.run),
             "",
-            f"{shown.other['principal']} asks the same:",
+            f"{shown.other.run.principal} asks the same:",
             "",
             ask.shown(shown.other),
         ]

@@ -24,16 +24,8 @@ def ask(
     """Ask an agent, and see its answer, its sources and what it considered."""
     from ukai.app import ask as verb
 
-    run = asyncio.run(
-        verb.ask(
-            workspace,
-            agent,
-            question,
-            principal=principal,
-            surface="cli",
-            progress=output.live(quiet=quiet or as_json),
-        )
-    )
-    output.emit(run, as_json=as_json, text=verb.shown(run))
-    if run["status"] != "answered":
+    show = verb.lines(output.live(quiet=quiet or as_json))
+    outcome = asyncio.run(verb.at(workspace, agent, question, principal=principal, progress=show))
+    output.emit(outcome.as_json(), as_json=as_json, text=verb.shown(outcome))
+    if outcome.status != "answered":
         raise typer.Exit(output.REFUSED)

@@ -26,5 +26,5 @@ def demo(
 
     progress = output.live(quiet=quiet or as_json)
     shown = asyncio.run(verb.demo(progress, path=workspace or verb.WORKSPACE, accounts=accounts, embed=embed))
-    document = {"records": shown.records, "run": shown.run, "other": shown.other}
+    document = {"records": shown.records, "run": shown.run.as_json(), "other": shown.other.as_json()}
     output.emit(document, as_json=as_json, text=verb.text(shown))

@@ -1,0 +1,112 @@
+"""The tools of one turn, bound to one caller: what Ukai brings, and what the workspace's own files add (P1.7)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ukai.app.engine import Engine, NotServed
+from ukai.app.provided import PROVIDED
+from ukai.catalog import tools as code
+from ukai.context import indexes
+from ukai.context.reader import Reader
+from ukai.gate.author import Author
+from ukai.kit.errors import ToolFailed
+from ukai.runtime.agent import Agent
+from ukai.runtime.provided import Shelf, reading_tools
+from ukai.runtime.tools import Bound
+from ukai.runtime.writing import Pen, writing_tools
+
+
+def bound(opened: Engine, agent: Agent, reader: Reader, *, principal: str, run_id: str) -> list[Bound]:
+    """Every tool of `agent`, for `principal` under the rights of `reader`. Raises NotServed."""
+    provided = reading_tools(Shelf(db=opened.db, library=opened.library, reader=reader), PROVIDED)
+    author = Author(kind="agent", id=agent.name, run=run_id)
+    pen = Pen(db=opened.db, author=author, rights=reader.rights, sight=reader.rights, clock=opened.clock)
+    provided |= writing_tools(pen, PROVIDED)
+    found = [provided[name] for name in agent.tools if name in provided]
+    loop = asyncio.get_running_loop()
+    given = code.Given(
+        embed=lambda text: opened.cache.embedder.embed([text])[0].tolist(),
+        get_index=lambda name: _Index(opened, reader, name, loop),
+    )
+    for name in agent.tools:
+        path = None if name in provided else _file_of(opened, agent, name)
+        if path is None:
+            continue
+        toolset, findings = code.load(opened.root / path, name=path, given=given)
+        if toolset is None:
+            raise NotServed(f"the tools of {agent.name!r} do not load: {findings[-1]}")
+        found.append(Bound(spec=toolset.specs[name], call=partial(_in_thread, toolset.handlers[name])))
+    tape = opened.tape
+    return found if tape is None else [tape.tool(agent.name, principal, one) for one in found]
+
+
+def _file_of(opened: Engine, agent: Agent, name: str) -> str | None:
+    if name in agent.own_tools:
+        return f"agents/{agent.name}/tools.py"
+    tool = opened.catalog.tools.get(name)
+    return tool.where.rsplit(":", 2)[0] if tool and tool.where != "product" else None
+
+
+@dataclass(frozen=True)
+class _Index:
+    """What `get_index(name)` gives to a team's code, which runs in a thread of its own."""
+
+    engine: Engine
+    reader: Reader
+    name: str
+    loop: asyncio.AbstractEventLoop
+
+    def query(
+        self,
+        *,
+        vector: list[float],
+        top_k: int = 10,
+        include_metadata: bool = True,
+        filter: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The nearest records: `{"matches": [{"metadata", "score"}]}`."""
+        declared = self.engine.catalog.settings.indexes.get(self.name)
+        if declared is None:
+            raise ToolFailed(f"ukai.yaml declares no index named {self.name!r}")
+        found = asyncio.run_coroutine_threadsafe(self._query(declared, vector, top_k, filter), self.loop).result()
+        if not include_metadata:
+            found = [{"score": m["score"]} for m in found]
+        return {"matches": found}
+
+    async def _query(
+        self, declared: Any, vector: list[float], top_k: int, filter: Mapping[str, Any] | None
+    ) -> list[dict[str, Any]]:
+        arguments: dict[str, Any] = {
+            "reader": self.reader,
+            "cache": self.engine.cache,
+            "type": declared.type,
+            "where": declared.where,
+            "text": declared.text,
+            "metadata": declared.metadata,
+            "vector": vector,
+            "top_k": top_k,
+            "filter": filter,
+        }
+        async with self.engine.db.snapshot() as tx:
+            found, missing = await indexes.query(tx, **arguments)
+        if missing:
+            await self.engine.cache.embed_cached(self.engine.db, missing)
+            async with self.engine.db.snapshot() as tx:
+                found, _ = await indexes.query(tx, **arguments)
+        return found
+
+
+async def _in_thread(handler: Callable[..., Any], **arguments: Any) -> Any:
+    result = await asyncio.to_thread(handler, **arguments)
+    if isinstance(result, str) and result.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(result)
+        except ValueError:
+            return result
+    return result
