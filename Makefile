@@ -48,6 +48,7 @@ format: $(STAMP)
 
 lock:
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --all-extras --group dev --group build -o requirements/dev.txt
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --all-extras --group build -o requirements/run.txt
 
 clean:
 	rm -rf $(VENV)
