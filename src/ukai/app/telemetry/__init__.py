@@ -1,0 +1,88 @@
+"""What a process tells the outside about its turns: spans for a collector, counts for Prometheus (P2.2).
+
+telemetry.start(environ, stamp)      # once, where a server begins; without an endpoint nothing is exported
+telemetry.observed(run)              # after each sealed run
+telemetry.METRICS.exposition()       # the text of /metrics
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from opentelemetry import trace
+
+from ukai import record
+from ukai.app.telemetry import metrics, names, spans
+from ukai.app.telemetry.metrics import Metric
+from ukai.kit.errors import PermanentError
+
+METRICS = metrics.Registry(
+    (
+        Metric(name=names.TURNS, help="Turns that ended, by how.", labels=("agent", "surface", "status")),
+        Metric(name=names.TURN_SECONDS, help="How long turns took.", labels=("agent", "surface"), kind="histogram"),
+        Metric(name=names.TOOL_CALLS, help="Calls of tools, by label.", labels=("tool", "outcome")),
+        Metric(name=names.VERDICTS, help="Verdicts of guardrails.", labels=("rule", "stage", "verdict", "failed")),
+        Metric(name=names.TOKENS, help="Tokens of models.", labels=("model", "kind")),
+        Metric(name=names.USD, help="What models cost, where a price is known.", labels=("model",)),
+        Metric(name=names.BUDGET, help="Turns that a budget ended.", labels=("agent",)),
+        Metric(name=names.REFUSALS, help="Requests refused before a turn began.", labels=("surface", "code")),
+        Metric(name=names.RUNNING, help="Turns under way.", kind="gauge"),
+        Metric(name=names.WAITING, help="Turns that wait for a place.", kind="gauge"),
+        Metric(name=names.INDEX_LAG, help="Changes of the graph that passages do not follow yet.", kind="gauge"),
+        Metric(name=names.BUILD, help="What runs.", labels=("version", "commit", "tree"), kind="gauge"),
+    )
+)
+"""Of this process: counters are one to a process by their nature."""
+
+
+class NoExporter(PermanentError):
+    """Spans are to be sent, and what sends them is not installed."""
+
+    hint = "install the extra: pip install 'ukai[otel]'"
+
+
+def start(environ: Mapping[str, str], stamp: record.Build) -> None:
+    """Say what runs, and send spans to `OTEL_EXPORTER_OTLP_ENDPOINT` if it is set. Raises NoExporter."""
+    METRICS.set(names.BUILD, version("ukai"), stamp.commit, stamp.tree, to=1)
+    if not environ.get(names.ENDPOINT):
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as missing:
+        raise NoExporter(f"{names.ENDPOINT} is set, and {missing.name} is not installed") from None
+    about = {"service.name": environ.get("OTEL_SERVICE_NAME", "ukai"), "service.version": version("ukai")}
+    provider = TracerProvider(resource=Resource.create({**about, names.BUILD_COMMIT: stamp.commit}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+
+
+def observed(
+    run: record.Run, *, conversation: str | None = None, registry: metrics.Registry | None = None
+) -> record.Run:
+    """Count a sealed run and trace it; the run comes back."""
+    content = os.environ.get(names.CONTENT, "").lower() == "true"
+    spans.emit(run, trace.get_tracer(names.SCOPE), content=content, conversation=conversation)
+    _count(run, registry or METRICS)
+    return run
+
+
+def _count(run: record.Run, to: metrics.Registry) -> None:
+    to.add(names.TURNS, run.agent, run.surface, run.status)
+    seconds = max((run.ended_at - run.started_at).total_seconds(), 0.0)
+    to.observe(names.TURN_SECONDS, run.agent, run.surface, seconds=seconds)
+    for call in run.calls:
+        to.add(names.TOOL_CALLS, call.tool, call.label)
+    for firing in run.firings:
+        to.add(names.VERDICTS, firing.rule, firing.stage, firing.verdict, str(firing.failed).lower())
+    for usage in run.usage:
+        for kind in ("input", "output", "cached"):
+            to.add(names.TOKENS, usage.model, kind, by=getattr(usage, kind))
+        if usage.usd is not None:
+            to.add(names.USD, usage.model, by=float(usage.usd))
+    if run.status == "budget":
+        to.add(names.BUDGET, run.agent)

@@ -1,0 +1,65 @@
+"""Every name that leaves this process in a span or a metric, in one place: the conventions still move.
+
+Source: OpenTelemetry semantic conventions for generative AI 0.1.0; what begins with `ukai.` is ours.
+"""
+
+from __future__ import annotations
+
+CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The environment variable that lets questions, answers, arguments and results into spans; off unless `true`."""
+ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+"""Where spans go. Without it there is no exporter, and the SDK is not even loaded."""
+
+SCOPE = "ukai"
+
+INVOKE_AGENT, CHAT, EXECUTE_TOOL, RETRIEVAL = "invoke_agent", "chat", "execute_tool", "retrieval"
+
+OPERATION = "gen_ai.operation.name"
+PROVIDER = "gen_ai.provider.name"
+AGENT_NAME = "gen_ai.agent.name"
+AGENT_VERSION = "gen_ai.agent.version"
+CONVERSATION = "gen_ai.conversation.id"
+REQUEST_MODEL = "gen_ai.request.model"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+CACHED_TOKENS = "gen_ai.usage.cache_read.input_tokens"
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_TYPE = "gen_ai.tool.type"
+TOOL_CALL_ID = "gen_ai.tool.call.id"
+ERROR_TYPE = "error.type"
+
+INPUT_MESSAGES = "gen_ai.input.messages"
+OUTPUT_MESSAGES = "gen_ai.output.messages"
+TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
+TOOL_RESULT = "gen_ai.tool.call.result"
+"""The four above are content."""
+
+RUN_ID = "ukai.run.id"
+RUN_STATUS = "ukai.run.status"
+SURFACE = "ukai.surface"
+BUILD_COMMIT = "ukai.build.commit"
+BUILD_TREE = "ukai.build.tree"
+TOOL_OUTCOME = "ukai.tool.outcome"
+"""`data`, `nothing` or `error` (P4.2)."""
+TOOL_ITEMS = "ukai.tool.items"
+USAGE_PURPOSE = "ukai.usage.purpose"
+USAGE_USD = "ukai.usage.usd"
+COMPOSITION_ID = "ukai.composition.id"
+GUARDRAIL = "ukai.guardrail"
+"""The name of the span event of one verdict."""
+GUARDRAIL_RULE = "ukai.guardrail.id"
+GUARDRAIL_STAGE = "ukai.guardrail.stage"
+GUARDRAIL_VERDICT = "ukai.guardrail.verdict"
+GUARDRAIL_FAILED = "ukai.guardrail.failed"
+
+TURNS = "ukai_turns_total"
+TURN_SECONDS = "ukai_turn_seconds"
+TOOL_CALLS = "ukai_tool_calls_total"
+VERDICTS = "ukai_guardrail_verdicts_total"
+TOKENS = "ukai_tokens_total"
+USD = "ukai_usd_total"
+BUDGET = "ukai_budget_refusals_total"
+REFUSALS = "ukai_refusals_total"
+RUNNING, WAITING = "ukai_turns_running", "ukai_turns_waiting"
+INDEX_LAG = "ukai_index_lag_changes"
+BUILD = "ukai_build_info"
