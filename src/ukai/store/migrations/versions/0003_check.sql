@@ -175,6 +175,8 @@ begin
                case side when 'out' then (select count(*) from edge e where e.src = node and e.type = total.type and e.gone = 0)
                          else (select count(*) from edge e where e.dst = node and e.type = total.type and e.gone = 0) end as now
         from total join edge_type t on t.edge = total.type
+        -- A side without a limit is not counted: a hub would pay for it with every edge.
+        where case side when 'out' then t.max_out is not null or t.min_out > 0 else t.max_in is not null or t.min_in > 0 end
     )
     select jsonb_build_object('code', case when now + step > most then 'cardinality_max' else 'cardinality_min' end,
                               'where', coalesce(made, at, ''), 'type', c.type, 'side', side,
