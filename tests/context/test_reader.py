@@ -51,7 +51,7 @@ async def test_the_store_and_python_agree_on_every_scope(database: store.Databas
     @given(scope=scopes(), who=st.sampled_from([ANN, BEN, MIRA]))
     def collect(scope: Scope, who: str) -> None:
         reader = world.reader(who, scope, policy=None)
-        asked.append((reader, {n.handle for n in every if reader.is_inside(n)}))
+        asked.append((reader, {n.handle for n in every if reader.covers(n)}))
 
     collect()
     async with database.snapshot() as tx:

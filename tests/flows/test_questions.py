@@ -44,7 +44,7 @@ async def embedded(opened: engine.Engine) -> None:
         keys = [
             r[0] for r in await tx.fetch("select id from node where type = 'Account' and key = any(%s)", ([*ACCOUNTS],))
         ]
-        owned = set(await rows.under(tx, keys, reader.owning, 5_000))
+        owned = set(await rows.under(tx, ("true", []), keys, reader.owning, 5_000))
     await opened.cache.embed_cached(opened.db, [f.text for f in found if f.node in owned])
 
 

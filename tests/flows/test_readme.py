@@ -43,6 +43,6 @@ async def embed_what_quillon_says() -> None:
         owning = Reader(rights=rights, edges=edges).owning
         async with opened.db.transaction() as tx:
             account = await tx.value("select id from node where type = 'Account' and key = 'quillon' and alive")
-            owned = await context_rows.under(tx, [account], owning, 5_000)
+            owned = await context_rows.under(tx, ("true", []), [account], owning, 5_000)
             rows = await tx.fetch("select text from passage where node = any(%s)", (owned,))
         await opened.cache.embed_cached(opened.db, [str(r[0]) for r in rows])

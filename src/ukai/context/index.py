@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
 from ukai import store
-from ukai.context import names, passages, rows
+from ukai.context import counted, names, passages, rows
 from ukai.graph import schema
 from ukai.llm.cache import Cache, content_of
 
@@ -32,6 +34,15 @@ class Followed:
     passages: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lag:
+    """How far passages are behind the graph. What is read is never behind: only what is found."""
+
+    changes: int
+    since: datetime | None
+    """When the oldest change that was not followed was made; None: nothing waits."""
+
+
 async def catch_up(db: store.Database, types: Mapping[str, schema.Type], progress: Progress | None = None) -> Followed:
     """Read the texts of all nodes that changed since the last time. `types` are the current ones, by name.
 
@@ -46,26 +57,39 @@ async def catch_up(db: store.Database, types: Mapping[str, schema.Type], progres
             after = await rows.lock_index(tx)
             changes = await rows.changed(tx, after, BATCH)
             ids = sorted({c[0] for c in changes})
-            living = await rows.nodes(tx, ids) if ids else []
-            new = [
-                (node.id, p, content_of(p.text))
-                for node in living
-                if node.type in types
-                for p in passages.of(types[node.type], node.fields)
-            ]
-            if ids:
-                await rows.save_passages(tx, ids, new)
-                called = [row for node in living for row in names.rows_of(node) if _fits(row[2])]
-                await rows.save_names(tx, ids, called)
+            uncounted = await rows.uncounted(tx, BATCH) if len(changes) < BATCH else []
+            ids = sorted({*ids, *uncounted})
+            saved = await _save(tx, types, ids) if ids else 0
             settled = [(xid, seq) for _, xid, seq, is_settled in changes if is_settled]
             if settled:
                 await rows.move_index(tx, settled[-1])
         node_count += len(ids)
-        passage_count += len(new)
+        passage_count += saved
         if progress and ids:
             progress(node_count)
-        if len(changes) < BATCH or len(settled) < len(changes):
+        if not uncounted and (len(changes) < BATCH or len(settled) < len(changes)):
             return Followed(nodes=node_count, passages=passage_count)
+
+
+async def _save(tx: store.Transaction, types: Mapping[str, schema.Type], ids: list[UUID]) -> int:
+    """Read these nodes; how many passages they have."""
+    living = await rows.nodes(tx, ids)
+    new = [
+        (node.id, p, content_of(p.text), counted.counted(p, path=node.path, key=node.key, fields=node.fields))
+        for node in living
+        if node.type in types
+        for p in passages.of(types[node.type], node.fields)
+    ]
+    await rows.save_passages(tx, ids, new)
+    await rows.save_names(tx, ids, [row for node in living for row in names.rows_of(node) if _fits(row[2])])
+    return len(new)
+
+
+async def lag(db: store.Database) -> Lag:
+    """How far passages are behind the graph."""
+    async with db.transaction() as tx:
+        changes, since = await rows.lag(tx)
+    return Lag(changes=changes, since=since)
 
 
 async def is_elsewhere(db: store.Database) -> bool:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ukai import store
 from ukai.context import rows
-from ukai.context.reader import Reader
+from ukai.context.clause import CompiledScope
 from ukai.graph import schema
 from ukai.kit import handle, words
 
@@ -45,7 +45,7 @@ def rows_of(node: rows.Node) -> Iterator[tuple[UUID, str, str, str]]:
 
 
 async def named(
-    tx: store.Transaction, question: str, *, reader: Reader, types: Mapping[str, schema.Type]
+    tx: store.Transaction, question: str, *, reader: CompiledScope, types: Mapping[str, schema.Type]
 ) -> list[Named]:
     """The records that `question` names and the reader may know by that name, each once.
 

@@ -15,8 +15,9 @@ from uuid import UUID
 
 from ukai import store
 from ukai.access import Record
-from ukai.context import passages, rows
+from ukai.context import counted, passages, rows
 from ukai.context import search as searching
+from ukai.context.clause import CompiledScope
 from ukai.context.reader import Reader
 from ukai.graph import schema
 from ukai.kit import figures, handle, words
@@ -83,7 +84,7 @@ async def search(
     named = [n.node for n in found.named if only is None or n.node.type in only]
     figures = await _figures(tx, library, reader, found, only)
     texts = await rows.nodes(tx, sorted({h.found.node for h in found.hits}))
-    shown = await _shown(tx, library, reader, [*named, *figures, *texts])
+    shown = await shown_of(tx, library, reader, [*named, *figures, *texts])
     items = [_brief(s, library) for n in (*named, *figures) if (s := shown.get(n.id)) is not None]
     for hit in found.hits:
         seen = shown.get(hit.found.node)
@@ -174,7 +175,7 @@ async def read(tx: store.Transaction, library: Library, reader: Reader, *, name:
     node = nodes.get(str(name.whole))
     if node is None:
         return None
-    found = (await _shown(tx, library, reader, [node])).get(node.id)
+    found = (await shown_of(tx, library, reader, [node])).get(node.id)
     if found is None:
         return None
     kind = library.types.get(node.type)
@@ -211,7 +212,7 @@ async def listed(
     wanted = max(1, min(limit, MOST))
     while len(items) < wanted:
         nodes = await rows.listed(tx, reader.clause, type=type, limit=MOST, after=after, where=asked.items())
-        shown = await _shown(tx, library, reader, nodes)
+        shown = await shown_of(tx, library, reader, nodes)
         for node in nodes:
             found = shown.get(node.id)
             if found is not None and asked.keys() <= found.record.fields.keys():
@@ -237,7 +238,7 @@ async def related(
     if node is None or not await reader.seen(tx, [node]):
         return []
     near = await rows.neighbours(tx, reader.clause, of=node.id, edges=edges, limit=max(1, min(limit, MOST)))
-    shown = await _shown(tx, library, reader, [n for _, _, n in near])
+    shown = await shown_of(tx, library, reader, [n for _, _, n in near])
     items: list[Item] = []
     for edge, way, other in near:
         found = shown.get(other.id)
@@ -255,29 +256,31 @@ async def related(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Shown:
+class Shown:
+    """A record as the reader may see it."""
+
     record: Record
     title: str
     at: datetime | None
 
 
-async def _shown(
-    tx: store.Transaction, library: Library, reader: Reader, nodes: Sequence[rows.Node]
-) -> dict[UUID, _Shown]:
+async def shown_of(
+    tx: store.Transaction, library: Library, reader: CompiledScope, nodes: Sequence[rows.Node]
+) -> dict[UUID, Shown]:
     """What the reader may see of the nodes, with what they are called."""
     seen = await reader.seen(tx, nodes)
-    result: dict[UUID, _Shown] = {}
+    result: dict[UUID, Shown] = {}
     for node in nodes:
         record = seen.get(node.id)
         if record is not None:
             names = [n for r in (record, *record.owners) if (n := _name(r, library.types.get(r.type)))]
             title = " · ".join(dict.fromkeys(names))
-            result[node.id] = _Shown(record=record, title=title, at=_said_at(node, record))
+            result[node.id] = Shown(record=record, title=title, at=_said_at(node, record))
     return result
 
 
 def _name(record: Record, kind: schema.Type | None) -> str:
-    candidates = [*searching.TITLES, *(kind.text[:1] if kind else ())]
+    candidates = [*counted.TITLES, *(kind.text[:1] if kind else ())]
     for field in candidates:
         value = record.fields.get(field)
         if isinstance(value, str) and value.strip():
@@ -292,21 +295,21 @@ def _said_at(node: rows.Node, seen: Record) -> datetime | None:
     return passages.instant(node.provenance.get("at"))
 
 
-def _whole(found: _Shown, parts: Sequence[passages.Passage], kind: schema.Type | None) -> Item:
-    searched = {p.field for p in parts} | _about_access(kind)
+def _whole(found: Shown, parts: Sequence[passages.Passage], kind: schema.Type | None) -> Item:
+    searched = {p.field for p in parts} | about_access(kind)
     fields = {k: v for k, v in found.record.fields.items() if k not in searched and v not in (None, "", [])}
     text = "\n".join((f"{p.lead}: " if p.lead else "") + p.text for p in parts)
     return Item(handle=found.record.handle, title=found.title, text=text, fields=fields, at=found.at)
 
 
-def _about_access(kind: schema.Type | None) -> set[str]:
+def about_access(kind: schema.Type | None) -> set[str]:
     """The field that says who may read a record: it is about the record, and no answer to anything."""
     return {kind.readers.field} if kind and kind.readers and kind.readers.field else set()
 
 
-def _brief(found: _Shown, library: Library) -> Item:
+def _brief(found: Shown, library: Library) -> Item:
     kind = library.types.get(found.record.type)
     long = {f.key for f in kind.fields if f.kind in ("text", "json")} if kind else set[str]()
-    long |= _about_access(kind)
+    long |= about_access(kind)
     fields = {k: v for k, v in found.record.fields.items() if k not in long and v not in (None, "", [])}
     return Item(handle=found.record.handle, title=found.title, fields=fields, at=found.at)

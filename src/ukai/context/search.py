@@ -18,6 +18,7 @@ import numpy as np
 from ukai import store
 from ukai.access import ALL, Record
 from ukai.context import names, rows
+from ukai.context.counted import TITLES
 from ukai.context.reader import Reader
 from ukai.graph import schema
 from ukai.kit import bm25, words
@@ -31,8 +32,6 @@ WORDS, AROUND = 0.3, 0.3
 WHOLE_SCOPE = 10_000
 """Up to this many readable passages all of them are scored; above, those that share a word with the question."""
 CANDIDATES = 2_000
-TITLES = ("name", "title", "subject")
-"""Fields by which a record is called."""
 OWNED = 5_000
 """Records of the named ones that are looked at."""
 
@@ -77,7 +76,7 @@ async def search(
     `tx` is one snapshot. `only` narrows to these types.
     """
     named = await names.named(tx, question, reader=reader, types=types)
-    owned = await rows.under(tx, [n.node.id for n in named], reader.owning, OWNED) if named else []
+    owned = await rows.under(tx, reader.clause, [n.node.id for n in named], reader.owning, OWNED) if named else []
     asked = names.without(question, named)
     near = await _readable(tx, await rows.passages_of(tx, reader.clause, owned), reader, only) if owned else []
     hits = await _ranked(tx, asked, near, cache, limit)

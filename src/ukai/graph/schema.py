@@ -157,6 +157,12 @@ class Type:
         return {f.key: f for f in self.fields}
 
     @cached_property
+    def content_hash(self) -> str:
+        """8 hex digits over what a node of the type can hold: with one field more it is another one to a template."""
+        shapes = [[f.key, f.kind, f.any_of, f.many] for f in self.fields]
+        return canonical.sha256([shapes, self.text, as_data(self.passages)])[:8]
+
+    @cached_property
     def unique(self) -> tuple[Field, ...]:
         """The fields whose values are claimed."""
         return tuple(f for f in self.fields if f.unique)

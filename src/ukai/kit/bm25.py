@@ -5,8 +5,10 @@ Computed over exactly the documents handed in: when those are the ones a reader 
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,5 +46,72 @@ class Index:
 
     def rarity(self, term: str) -> float:
         """The inverse document frequency of `term`, never negative."""
-        inside = len(self._postings.get(term, ()))
-        return float(np.log1p((self.size - inside + 0.5) / (inside + 0.5)))
+        return rarity(self.size, len(self._postings.get(term, ())))
+
+
+ENTRY = np.dtype([("term", "<i8"), ("count", "<u2")])
+"""One term of a packed document: ten bytes, by number."""
+MOST_OFTEN = 65_535
+
+
+@lru_cache(maxsize=65_536)
+def number(term: str) -> int:
+    """The eight bytes that stand for a term where documents are packed: what is kept of a text is no text."""
+    return int.from_bytes(hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
+
+
+def packed(document: Sequence[str]) -> bytes:
+    """A document as what BM25 needs of it, fit to be stored: each term's number and how often it comes, by number."""
+    counts = sorted((number(t), min(c, MOST_OFTEN)) for t, c in Counter(document).items())
+    return np.array(counts, ENTRY).tobytes()
+
+
+class Packed:
+    """`Index` over packed documents: the same scores, made of arrays, so that 10,000 documents cost milliseconds."""
+
+    def __init__(self, documents: Sequence[bytes]) -> None:
+        self.size = len(documents)
+        entries = np.frombuffer(b"".join(documents), ENTRY)
+        sizes = np.fromiter((len(d) for d in documents), np.int64, self.size) // ENTRY.itemsize
+        rows = np.repeat(np.arange(self.size), sizes)
+        self.lengths = np.bincount(rows, weights=entries["count"], minlength=self.size).astype(float)
+        order = np.argsort(entries["term"], kind="stable")
+        self._terms = entries["term"][order]
+        self._rows = rows[order].astype(np.int32)
+        self._counts = entries["count"][order]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return int(self._terms.nbytes + self._rows.nbytes + self._counts.nbytes + self.lengths.nbytes)
+
+    def tf(self, term: str) -> NDArray[np.float64]:
+        """How often each document holds `term`, in their order."""
+        found = np.zeros(self.size)
+        wanted = number(term)
+        first = int(np.searchsorted(self._terms, wanted, "left"))
+        last = int(np.searchsorted(self._terms, wanted, "right"))
+        found[self._rows[first:last]] = self._counts[first:last]
+        return found
+
+    def scores(self, terms: Sequence[str]) -> NDArray[np.float64]:
+        """One score a document; repeated terms count once."""
+        return weighed([self.tf(t) for t in dict.fromkeys(terms)], self.lengths)
+
+
+def weighed(counts: Sequence[NDArray[np.float64]], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """BM25 of documents with these lengths. `counts` has one row of occurrences for each term of the query."""
+    size = len(lengths)
+    mean = float(lengths.mean()) if size else 0.0
+    norm = K1 * (1 - B + B * lengths / (mean or 1.0))
+    scores = np.zeros(size)
+    for found in counts:
+        inside = int(np.count_nonzero(found))
+        if inside:
+            scores += rarity(size, inside) * found * (K1 + 1) / (found + norm)
+    return scores
+
+
+def rarity(size: int, inside: int) -> float:
+    """The inverse document frequency of a term that `inside` of `size` documents hold, never negative."""
+    return float(np.log1p((size - inside + 0.5) / (inside + 0.5)))

@@ -56,7 +56,10 @@ class Cache:
 
     async def look_up(self, tx: store.Transaction, texts: Sequence[str]) -> LookUp:
         """What is known; nothing is computed. Works inside a snapshot."""
-        contents = [content_of(text) for text in texts]
+        return await self.known(tx, [content_of(text) for text in texts])
+
+    async def known(self, tx: store.Transaction, contents: Sequence[bytes]) -> LookUp:
+        """The same for texts that are named by their `content_of`."""
         known = self._recall(contents)
         if asked := sorted(set(contents) - set(known)):
             found = await rows.vectors(tx, self.embedder.model_id, asked)

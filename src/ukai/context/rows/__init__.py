@@ -9,6 +9,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from ukai.access import OWNERS_DEPTH, OwningEdge, Record
+from ukai.context.counted import Counted
 from ukai.context.passages import Passage
 from ukai.kit import canonical, handle
 from ukai.store import Transaction
@@ -46,7 +47,7 @@ def owned_by(roots: Clause, owning: Sequence[OwningEdge]) -> Clause:
     )
 
 
-def _scanned(readable: Clause) -> Clause:
+def scanned(readable: Clause) -> Clause:
     """`readable` for a statement that would look at every row."""
     if not isinstance(readable, Narrow):
         return readable
@@ -143,7 +144,9 @@ async def is_behind(tx: Transaction) -> bool:
     xid, seq, moved = row
     # As values and not joined, so that the feed's index is entered at this place.
     found = moved or await tx.value(
-        "select exists (select 1 from change where kind = 'node' and (xid, seq) > (%s::xid8, %s))", (xid, seq)
+        "select exists (select 1 from change where kind = 'node' and (xid, seq) > (%s::xid8, %s)) "
+        "or exists (select 1 from passage where terms is null)",
+        (xid, seq),
     )
     return bool(found)
 
@@ -153,16 +156,35 @@ async def move_index(tx: Transaction, to: tuple[str, int]) -> None:
     await tx.execute("update passage_cursor set xid = %s::xid8, seq = %s", to)
 
 
-async def save_passages(tx: Transaction, of: Sequence[UUID], new: Sequence[tuple[UUID, Passage, bytes]]) -> None:
+async def save_passages(
+    tx: Transaction, of: Sequence[UUID], new: Sequence[tuple[UUID, Passage, bytes, Counted]]
+) -> None:
     """The passages of these nodes are `new` and no others."""
     await tx.execute("delete from passage where node = any(%s)", (list(of),))
-    columns = "node, part, field, ordinal, lead, text, content, at"
+    columns = "node, part, field, ordinal, lead, text, content, at, terms, place, title, titled, tokens"
     async with (
         tx.connection.cursor() as cursor,
         cursor.copy(f"copy passage ({columns}) from stdin") as copy,
     ):
-        for node, p, content in new:
-            await copy.write_row((node, p.part, p.field, p.ordinal, p.lead, p.text, content, p.at))
+        for node, p, content, c in new:
+            said = (node, p.part, p.field, p.ordinal, p.lead, p.text, content, p.at)
+            await copy.write_row((*said, c.terms, c.place, c.title, c.titled, c.tokens))
+
+
+async def uncounted(tx: Transaction, limit: int) -> list[UUID]:
+    """Nodes whose passages were saved before passages were counted."""
+    found = await tx.fetch("select distinct node from passage where terms is null limit %s", (limit,))
+    return [r[0] for r in found]
+
+
+async def lag(tx: Transaction) -> tuple[int, datetime | None]:
+    """How many changes the passages have not followed, and when the oldest of these was made."""
+    row = await tx.one(
+        "select count(*), min(c.at) from change c, passage_cursor p "
+        "where c.kind = 'node' and (c.xid, c.seq) > (p.xid, p.seq)"
+    )
+    assert row is not None
+    return int(row[0]), row[1]
 
 
 async def save_names(tx: Transaction, of: Sequence[UUID], new: Sequence[tuple[UUID, str, str, str]]) -> None:
@@ -190,28 +212,42 @@ async def called(
     return [(str(r[0]), _node(r[1:])) for r in rows]
 
 
-async def under(tx: Transaction, roots: Sequence[UUID], owning: Sequence[OwningEdge], limit: int) -> list[UUID]:
-    """`roots` and what they own, directly or through what they own, up to OWNERS_DEPTH away."""
-    seen = dict.fromkeys(roots)
-    level = list(roots)
+async def under(
+    tx: Transaction, readable: Clause, roots: Sequence[UUID], owning: Sequence[OwningEdge], limit: int
+) -> list[UUID]:
+    """`roots` and what they own, up to OWNERS_DEPTH away, the nearest first, as far as they are readable.
+
+    The way leads through what is not readable, too; that takes no place among the `limit`, which would tell of it.
+    """
+    text, params = readable
     owned_from = [e.edge for e in owning if e.owned_side == "from"]
     owned_to = [e.edge for e in owning if e.owned_side == "to"]
-    for _ in range(OWNERS_DEPTH):
-        rows = await tx.fetch(
-            "select src from edge where alive and dst = any(%s) and type = any(%s) union "
-            "select dst from edge where alive and src = any(%s) and type = any(%s) order by 1 limit %s",
-            (level, owned_from, level, owned_to, limit),
-        )
-        level = [r[0] for r in rows if r[0] not in seen]
-        seen |= dict.fromkeys(level)
-        if not level or len(seen) >= limit:
-            break
-    return list(seen)[:limit]
+    rows = await tx.fetch(
+        "with recursive mine(id, depth) as (select unnest(%s::uuid[]), 0 union "  # noqa: S608
+        "select x.id, m.depth + 1 from mine m cross join lateral ("
+        "select e.src as id from edge e where e.alive and e.dst = m.id and e.type = any(%s) union all "
+        "select e.dst from edge e where e.alive and e.src = m.id and e.type = any(%s)) x "
+        f"where m.depth < {OWNERS_DEPTH}) "
+        "select n.id from (select id, min(depth) as depth from mine group by id) m join node n on n.id = m.id "
+        f"where n.alive and {text} order by m.depth, n.id limit %s",
+        (list(roots), owned_from, owned_to, *params, limit),
+    )
+    return [r[0] for r in rows]
 
 
 async def nodes(tx: Transaction, ids: Sequence[UUID]) -> list[Node]:
     """Those of `ids` that live, in the order of their ids."""
     rows = await tx.fetch(f"select {_NODE} from node n where n.id = any(%s) and n.alive order by n.id", (list(ids),))  # noqa: S608
+    return [_node(r) for r in rows]
+
+
+async def readable_nodes(tx: Transaction, readable: Clause, ids: Sequence[UUID]) -> list[Node]:
+    """Those of `ids` that live and are readable, in the order of their ids."""
+    text, params = readable
+    rows = await tx.fetch(
+        f"select {_NODE} from node n where n.id = any(%s) and n.alive and {text} order by n.id",  # noqa: S608
+        (list(ids), *params),
+    )
     return [_node(r) for r in rows]
 
 
@@ -277,7 +313,7 @@ async def neighbours(
 
 async def count_passages(tx: Transaction, readable: Clause, stop_at: int) -> int:
     """How many passages stand in readable nodes, counted no further than `stop_at`."""
-    text, params = _scanned(readable)
+    text, params = scanned(readable)
     found = await tx.value(
         f"select count(*) from (select 1 from passage p join node n on n.id = p.node where n.alive and {text} "  # noqa: S608
         "limit %s) s",
@@ -288,7 +324,7 @@ async def count_passages(tx: Transaction, readable: Clause, stop_at: int) -> int
 
 async def all_passages(tx: Transaction, readable: Clause) -> list[Found]:
     """Every passage of a readable node, in a fixed order."""
-    text, params = _scanned(readable)
+    text, params = scanned(readable)
     rows = await tx.fetch(
         f"select {_PASSAGE} from passage p join node n on n.id = p.node where n.alive and {text} "  # noqa: S608
         'order by n.type, n.key collate "C", p.ordinal',
@@ -327,7 +363,7 @@ async def matching_passages(tx: Transaction, readable: Clause, words: Iterable[s
 
     Each row is ranked by itself alone, so that nothing a reader may not see moves what comes back.
     """
-    text, params = _scanned(readable)
+    text, params = scanned(readable)
     query = " | ".join(sorted(f"'{w}':*" for w in words if w.isalnum()))
     if not query:
         return []

@@ -1,0 +1,120 @@
+"""Views kept in this process: by whose rights, in which scope, of which graph (context req. 38-39).
+
+A key holds the hash of the rights with every group behind it, so nobody meets a view that was made for another. A view
+is used again only while the store says that nothing has changed since; where that cannot be said it is read again. What
+is kept are ids and numbers: a body is never served from here, so a wrong key could be a bad answer and never a leak.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from ukai import store
+from ukai.context import view
+from ukai.context.clause import CompiledScope
+from ukai.context.rows import views as listing
+from ukai.graph import schema
+from ukai.kit import canonical
+from ukai.llm.cache import Cache
+
+MEMORY = 512 * 2**20
+"""Bytes of views that one process keeps; the one that was not asked for longest goes first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """Where a scope is too large to be looked at as a whole."""
+
+    in_memory: int
+    """Records; above, a view is made anew of those that share a word with the question or lie near it."""
+    exact: int
+    """Items; above, vectors are not held but asked for by the approximate index."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    view: view.View
+    position: str
+    """Where the graph was when the view was last found to be true; empty: not to be relied on."""
+
+
+class Views:
+    """The views of one database. Share one in a process."""
+
+    def __init__(self, *, memory: int = MEMORY) -> None:
+        self._memory = memory
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._making: dict[str, asyncio.Lock] = {}
+        self.hits = 0
+        """Calls that found the graph where it was."""
+        self.misses = 0
+
+    async def get(
+        self,
+        tx: store.Transaction,
+        scope: CompiledScope,
+        *,
+        types: Mapping[str, schema.Type],
+        cache: Cache | None,
+        bounds: Bounds,
+    ) -> view.View | None:
+        """The view of the scope in this snapshot; None where it is too large to have one."""
+        name = key_of(scope, types, cache)
+        lock = self._making.setdefault(name, asyncio.Lock())
+        try:
+            async with lock:  # a second caller waits for the first instead of reading the same once more
+                return await self._get(tx, scope, name, types, cache, bounds)
+        finally:
+            if not lock.locked():
+                self._making.pop(name, None)
+
+    async def _get(
+        self,
+        tx: store.Transaction,
+        scope: CompiledScope,
+        name: str,
+        types: Mapping[str, schema.Type],
+        cache: Cache | None,
+        bounds: Bounds,
+    ) -> view.View | None:
+        now = await listing.position(tx)
+        kept = self._kept.get(name)
+        if kept is None or not kept.position or kept.position != now.text:
+            self.misses += 1
+            if await listing.count(tx, scope.clause, bounds.in_memory + 1) > bounds.in_memory:
+                self._kept.pop(name, None)
+                return None
+            found = await listing.listed(tx, scope.clause)
+            made = await view.read(tx, scope, types, found, kept.view if kept else None)
+        else:
+            self.hits += 1
+            made = kept.view
+        if cache is not None and made.size <= bounds.exact and (made.vectors is None or made.missing):
+            made = await view.with_vectors(tx, made, cache)
+        # Behind a transaction that is still open something may come in without moving the end of the feed.
+        self._keep(name, _Kept(view=made, position=now.text if now.is_settled else ""))
+        return made
+
+    def _keep(self, name: str, kept: _Kept) -> None:
+        self._kept[name] = kept
+        self._kept.move_to_end(name)
+        while len(self._kept) > 1 and sum(k.view.nbytes for k in self._kept.values()) > self._memory:
+            self._kept.popitem(last=False)
+
+
+def key_of(scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache | None) -> str:
+    """Equal only for callers who see the same of the same places, with the same types and the same model."""
+    known = sorted((name, kind.content_hash) for name, kind in types.items())
+    return canonical.sha256([scope.key, known, cache.embedder.model_id if cache else ""])
+
+
+_OF: WeakKeyDictionary[store.Database, Views] = WeakKeyDictionary()
+
+
+def of(db: store.Database) -> Views:
+    """The views of this process over `db`."""
+    return _OF.setdefault(db, Views())

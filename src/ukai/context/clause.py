@@ -1,0 +1,177 @@
+"""One compiled scope: where an author lets look AND what the caller may read, in the three forms that retrieval needs.
+
+Compiled once a call and handed to everything that retrieves. It cannot say "everything": there is no None in it, and a
+scope that names nothing, or no scope at all, covers nothing (context req. 9-13). Where an author means wherever the
+rights reach, that is written out, as `**`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+from uuid import UUID
+
+from ukai import store
+from ukai.access import OwningEdge, Record, Rights
+from ukai.context import rows
+from ukai.context.scope import Scope
+from ukai.graph import schema
+from ukai.kit import canonical, glob
+
+
+class Named(Protocol):
+    """What a scope asks of a record: its handle and its place."""
+
+    @property
+    def handle(self) -> str: ...
+
+    @property
+    def path(self) -> str | None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledScope:
+    """Rights, the edges along which they pass, and scopes that all have to cover a record."""
+
+    rights: Rights
+    edges: tuple[schema.EdgeType, ...]
+    scopes: tuple[Scope, ...]
+    """All of them hold: the agent's, then the skill's. None at all: nothing is covered."""
+
+    def narrowed(self, scope: Scope) -> CompiledScope:
+        """The part of it that `scope` covers, too."""
+        return CompiledScope(rights=self.rights, edges=self.edges, scopes=(*self.scopes, scope))
+
+    @cached_property
+    def key(self) -> str:
+        """Equal for two scopes only when they cover and show the same of every graph: part of every cache's key."""
+        owning = sorted((e.edge, e.owned_side) for e in self.owning)
+        return canonical.sha256([self.rights.principals_hash, owning, [_written(s) for s in self.scopes]])
+
+    @cached_property
+    def owning(self) -> tuple[OwningEdge, ...]:
+        """The edges along which rights pass, as `access` knows them."""
+        return tuple(
+            OwningEdge(edge=e.edge, owned_side="from" if e.owns == "target" else "to") for e in self.edges if e.owns
+        )
+
+    @cached_property
+    def owner_types(self) -> frozenset[str]:
+        """Types whose records own others."""
+        ends = [e.targets if e.owns == "target" else e.sources for e in self.edges if e.owns]
+        return frozenset(name for end in ends for name in end)
+
+    @cached_property
+    def pinned(self) -> frozenset[str]:
+        """Handles that a scope names one by one."""
+        return frozenset(name for s in self.scopes for name in s.static_ids)
+
+    @cached_property
+    def clause(self) -> rows.Clause:
+        """In SQL: true for the rows of `node n` that it covers and the caller may read."""
+        text, params = self.rights.sql("n", self.owning)
+        covered = [_covered(s) for s in self.scopes] or [("false", [])]
+        whole = " and ".join([*(c[0] for c in covered if c[0] != "true"), text])
+        clause = f"({whole})", [*(p for c in covered for p in c[1]), *params]
+        within = self._within
+        return clause if within is None else rows.Narrow(clause, within)
+
+    def covers(self, node: Named) -> bool:
+        """Whether all scopes cover the record: the same rule as in `clause`, without the rights."""
+        return bool(self.scopes) and all(_covers(s, node.handle, node.path or "") for s in self.scopes)
+
+    def admits(self, record: Record) -> bool:
+        """In Python: whether it covers the record (given with its owners) and the caller may read anything of it."""
+        return self.covers(record) and self.rights.visible(record) is not None
+
+    async def seen(self, tx: store.Transaction, nodes: Sequence[rows.Node]) -> Mapping[UUID, Record]:
+        """What the caller may see of each node, by its id; nodes without anything to see are absent.
+
+        The records keep those of their owners, near and far, that may be seen too, the nearest first.
+        """
+        result: dict[UUID, Record] = {}
+        inside = [n for n in nodes if self.covers(n)]
+        for id, record in (await rows.records(tx, inside, self.owning)).items():
+            visible = self.rights.visible(record)
+            if visible is not None:
+                above = [o for o in _above(record) if self.covers(o)]
+                owners = tuple(o for owner in above if (o := self.rights.visible(owner)) is not None)
+                result[id] = replace(visible, owners=owners)
+        return result
+
+    @property
+    def _within(self) -> rows.Clause | None:
+        """All that may be readable, cheaply found: what policies select themselves, and what that owns.
+
+        None where rights do not pass along edges, or where several people are asked for at once: they may read one
+        record for the sake of different owners.
+        """
+        members = self.rights.reading.members
+        if len(members) != 1 or not any(r.policy.and_owned for r in members[0].allows):
+            return None
+        # An owner gives rights whatever of its own fields and types the agent may see.
+        anything = replace(self.rights, allowlist=type(self.rights.allowlist)(), types=None)
+        return rows.owned_by(anything.sql("r", ()), self.owning)
+
+
+def _written(scope: Scope) -> list[list[str]]:
+    return [sorted(set(scope.globs)), sorted(set(scope.exclude)), sorted(set(scope.static_ids))]
+
+
+def _covers(scope: Scope, handle: str, path: str) -> bool:
+    named = handle in scope.static_ids or any(glob.compile(g).matches(path) for g in scope.globs)
+    return named and not any(glob.compile(g).matches(path) for g in scope.exclude)
+
+
+def _covered(scope: Scope) -> rows.Clause:
+    place = "coalesce(n.path, '') || '/'"
+    outside: rows.Clause = (f"not (({place}) ~ any(%s::text[]))", [[glob.compile(g).sql for g in scope.exclude]])
+    if "**" in scope.globs:
+        inside: rows.Clause = ("true", [])
+    else:
+        under, bounds = _under(scope.globs)
+        globs = [glob.compile(g).sql for g in scope.globs]
+        inside = (
+            f"(({under} and ({place}) ~ any(%s::text[])) or (n.type || '#' || n.key) = any(%s::text[]))",
+            [*bounds, globs, list(scope.static_ids)],
+        )
+    if not scope.exclude:
+        return inside
+    return f"({inside[0]} and {outside[0]})", [*inside[1], *outside[1]]
+
+
+def _under(globs: Sequence[str]) -> rows.Clause:
+    """True for all that one of `globs` can cover, in a form that the index over paths is entered with."""
+    begins = sorted({_literal(g) for g in globs})
+    if not begins or "" in begins:
+        return "true", []
+    ranges = [(b, _behind(b)) for b in begins]
+    if any(not behind for _, behind in ranges):
+        return "true", []
+    text = " or ".join("(n.path ~>=~ %s and n.path ~<~ %s)" for _ in ranges)
+    return f"({text})", [bound for pair in ranges for bound in pair]
+
+
+def _literal(pattern: str) -> str:
+    """What every path that `pattern` covers begins with."""
+    stops = [i for c in "*?" if (i := pattern.find(c)) >= 0]
+    begin = pattern[: min(stops)] if stops else pattern
+    return begin.rstrip("/")  # `a/b/**` covers `a/b` as well
+
+
+def _behind(begin: str) -> str:
+    """The first text behind all that begin with `begin`, byte by byte; empty where there is none."""
+    last = ord(begin[-1])
+    if last == 0x10FFFF:
+        return _behind(begin[:-1]) if len(begin) > 1 else ""
+    return begin[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)
+
+
+def _above(record: Record) -> Iterator[Record]:
+    """The owners of a record, then the owners of these."""
+    level = record.owners
+    while level:
+        yield from level
+        level = tuple(o for owner in level for o in owner.owners)

@@ -1,0 +1,53 @@
+"""What is kept of a passage so that it can be scored without its words: numbers of terms, and how long it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ukai.context.passages import Passage
+from ukai.kit import bm25, words
+
+TITLES = ("name", "title", "subject")
+"""Fields by which a record is called."""
+_APART = str.maketrans(dict.fromkeys("/-_:.@", " "))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """Of one passage. Each of the three is `kit.bm25.packed`."""
+
+    terms: bytes
+    """Of its text."""
+    place: bytes
+    """Of its record's path and key, and of who speaks."""
+    title: bytes
+    """Of its record's title; who may not read the field `titled` may not have it counted either."""
+    titled: str
+    """The field that the title comes from; empty where there is none."""
+    tokens: int
+    """Characters over four, rounded up."""
+
+
+def counted(passage: Passage, *, path: str, key: str, fields: Mapping[str, Any]) -> Counted:
+    """`passage` of a record at `path` with these `fields`, counted."""
+    titled = title_field(fields)
+    return Counted(
+        terms=bm25.packed(words.terms(passage.text)),
+        place=bm25.packed([*place(path, key), *words.terms(passage.lead)]),
+        title=bm25.packed(words.terms(str(fields[titled]))) if titled else b"",
+        titled=titled,
+        tokens=math.ceil(len(passage.text) / 4),
+    )
+
+
+def title_field(fields: Mapping[str, Any]) -> str:
+    """The field by which a record is called; empty where it has none."""
+    return next((f for f in TITLES if isinstance(fields.get(f), str) and fields[f].strip()), "")
+
+
+def place(path: str, key: str) -> list[str]:
+    """The terms of where a record stands and of what its key says."""
+    return words.terms(f"{path} {key}".translate(_APART))

@@ -1,0 +1,123 @@
+"""The executed graph: every strategy under its own time and cap, and the candidates that they leave.
+
+A strategy that hangs or breaks contributes nothing and says so; what the others found stands (context req. 15-19).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ukai.context.strategies import hierarchy
+from ukai.context.strategies.asked import Asked, Candidate, Strategy
+
+WORDS = 0.3
+"""Weight of words against meaning. Source: docs/design/search.md."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What one strategy came to."""
+
+    strategy: str
+    fired: bool
+    candidates: int = 0
+    capped: bool = False
+    """It found more than it may bring."""
+    timed_out: bool = False
+    failed: str = ""
+    """The kind of error it ended with; never its words, which may quote what it read."""
+    way: str = ""
+    """The branch that the count decided on."""
+    ms: float = field(default=0.0, compare=False)
+
+    def as_json(self) -> dict[str, object]:
+        """Without the time it took, which differs from call to call."""
+        found: dict[str, object] = {
+            "strategy": self.strategy,
+            "fired": self.fired,
+            "candidates": self.candidates,
+            "timed_out": self.timed_out,
+            "capped": self.capped,
+        }
+        return found | {k: v for k, v in (("failed", self.failed), ("way", self.way)) if v}
+
+
+async def run(
+    ask: Asked, strategies: Mapping[str, Strategy], *, without: frozenset[str] = frozenset()
+) -> tuple[list[Step], list[Candidate]]:
+    """All strategies in their order. `without` names those that timed out when this was composed the first time."""
+    steps: list[Step] = []
+    for name, strategy in strategies.items():
+        if name in without:
+            steps.append(Step(strategy=name, fired=True, timed_out=True))
+            continue
+        step, rows = await _one(ask, name, strategy)
+        for row in rows:
+            ask.found.setdefault(row, []).append(name)
+        steps.append(step)
+    return steps, _candidates(ask)
+
+
+async def _one(ask: Asked, name: str, strategy: Strategy) -> tuple[Step, Sequence[int]]:
+    started = time.perf_counter()
+    timed_out, failed, rows = False, "", list[int]()
+    fired = False
+    try:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(asyncio.timeout(strategy.timeout_ms(ask.settings) / 1_000))
+            fired = strategy.fires(ask)
+            if fired and strategy.reads:
+                await stack.enter_async_context(ask.tx.savepoint())
+            rows = list(await strategy.find(ask)) if fired else []
+    except TimeoutError:
+        timed_out = True
+    except Exception as error:  # whatever a strategy does must not cost the others' work
+        failed = type(error).__name__
+    cap = strategy.cap(ask.settings)
+    step = Step(
+        strategy=name,
+        fired=fired,
+        candidates=min(len(rows), cap),
+        capped=len(rows) > cap,
+        timed_out=timed_out,
+        failed=failed,
+        way=ask.notes.get(name, ""),
+        ms=round((time.perf_counter() - started) * 1e3, 2),
+    )
+    return step, rows[:cap]
+
+
+def _candidates(ask: Asked) -> list[Candidate]:
+    if not ask.found:
+        return []
+    score = scores(ask)
+    rows = np.array(sorted(ask.found), np.int64)
+    best = ask.best(score, ask.settings.composition_cap, rows)
+    pinned = [r for r in sorted(ask.found) if "pinned" in ask.found[r] and r not in set(best)]
+    entries = ask.view.entries
+    return [
+        Candidate(
+            id=entries[row].id,
+            node=entries[row].node,
+            part=entries[row].part,
+            score=round(float(score[row]), 6),
+            why=tuple(ask.found[row]),
+            pinned="pinned" in ask.found[row],
+        )
+        for row in (*best, *pinned)
+    ]
+
+
+def scores(ask: Asked) -> np.ndarray:
+    """One number an item, in standard deviations: words and meaning mixed, and what strategies add."""
+    lexical = np.zeros(ask.view.size) if ask.lexical is None else hierarchy.z(ask.lexical)
+    mixed = lexical if ask.cosine is None else WORDS * lexical + (1 - WORDS) * hierarchy.z(ask.cosine)
+    for row, more in ask.bonus.items():
+        mixed[row] += more
+    return mixed

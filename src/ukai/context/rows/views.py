@@ -1,0 +1,175 @@
+"""The SQL by which a scope becomes a view of it: who is in it, and numbers to score by. No body is read here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from ukai.context.rows import Clause, scanned
+from ukai.store import Transaction
+
+
+class Listed(NamedTuple):
+    """One passage of a node of a scope, or a node without any (then `part` is empty)."""
+
+    node: UUID
+    type: str
+    key: str
+    path: str
+    version: int
+    part: str
+    field: str
+    ordinal: int
+    content: bytes
+    tokens: int
+    titled: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """How far the graph and its passages are, as one transaction sees them."""
+
+    text: str
+    """Two equal ones stand for the same graph, when the earlier one is settled."""
+    is_settled: bool
+    """No transaction that began before the last change is still open: nothing can come in behind it."""
+
+
+async def position(tx: Transaction) -> Position:
+    """Where the feed of changes ends in this snapshot, and how far passages have followed it."""
+    row = await tx.one(
+        "select c.xid::text || ':' || c.seq || ' ' || p.xid::text || ':' || p.seq || ' ' || p.cluster, "
+        "coalesce(c.xid < pg_snapshot_xmin(pg_current_snapshot()), false) from passage_cursor p "
+        "left join (select xid, seq from change order by xid desc, seq desc limit 1) c on true"
+    )
+    assert row is not None
+    return Position(text=str(row[0]), is_settled=bool(row[1]))
+
+
+async def count(tx: Transaction, readable: Clause, stop_at: int) -> int:
+    """How many nodes are readable, counted no further than `stop_at`."""
+    text, params = scanned(readable)
+    found = await tx.value(
+        f"select count(*) from (select 1 from node n where n.alive and {text} limit %s) s",  # noqa: S608
+        (*params, stop_at),
+    )
+    return int(found or 0)
+
+
+async def listed(tx: Transaction, readable: Clause) -> list[Listed]:
+    """The passages of readable nodes, and readable nodes without any, in no order."""
+    text, params = scanned(readable)
+    return await _listed(tx, f"n.alive and {text}", params)
+
+
+async def listed_of(tx: Transaction, readable: Clause, nodes: Sequence[UUID]) -> list[Listed]:
+    """The same of these nodes alone."""
+    text, params = readable
+    return await _listed(tx, f"n.id = any(%s) and n.alive and {text}", (list(nodes), *params))
+
+
+async def _listed(tx: Transaction, where: str, params: Sequence[Any]) -> list[Listed]:
+    statement = (
+        "select n.id, n.type, n.key, n.path, n.version, coalesce(p.part, ''), coalesce(p.field, ''), "  # noqa: S608
+        "coalesce(p.ordinal, 0), coalesce(p.content, ''), coalesce(p.tokens, 0), coalesce(p.titled, '') "
+        f"from node n left join passage p on p.node = n.id where {where}"
+    )
+    return [Listed._make(r) for r in await _binary(tx, statement, params)]
+
+
+async def numbers(tx: Transaction, nodes: Sequence[UUID]) -> dict[tuple[UUID, str], tuple[bytes, bytes, bytes]]:
+    """`(node, part) -> (terms, place, title)` of the passages of these nodes."""
+    found = await _binary(
+        tx,
+        "select node, part, coalesce(terms, ''), coalesce(place, ''), coalesce(title, '') from passage "
+        "where node = any(%s)",
+        (list(nodes),),
+    )
+    return {(r[0], r[1]): (r[2], r[3], r[4]) for r in found}
+
+
+async def edges_between(tx: Transaction, nodes: Sequence[UUID]) -> str:
+    """Changes whenever an edge between two of these nodes comes, goes or changes."""
+    row = await tx.one(
+        "select count(*), coalesce(sum(hashtextextended(e.id::text, e.version)), 0) from edge e "
+        "where e.alive and e.src = any(%s) and e.dst = any(%s)",
+        (list(nodes), list(nodes)),
+    )
+    assert row is not None
+    return f"{row[0]} {row[1]}"
+
+
+async def matching(tx: Transaction, readable: Clause, words: Sequence[str], limit: int) -> list[UUID]:
+    """Readable nodes with the passages that hold the most of `words`.
+
+    Each row is ranked by itself alone, so that nothing a reader may not see moves what comes back.
+    """
+    text, params = scanned(readable)
+    query = " | ".join(sorted(f"'{w}':*" for w in words if w.isalnum()))
+    if not query:
+        return []
+    found = await tx.fetch(
+        "select n.id from passage p join node n on n.id = p.node, to_tsquery('simple', %s) q "  # noqa: S608
+        f"where p.words @@ q and n.alive and {text} "
+        'order by ts_rank(p.words, q) desc, n.type, n.key collate "C", p.ordinal limit %s',
+        (query, *params, limit),
+    )
+    return list(dict.fromkeys(r[0] for r in found))
+
+
+async def related(tx: Transaction, readable: Clause, hubs: Sequence[UUID], limit: int) -> list[UUID]:
+    """Readable nodes one edge away from `hubs`, those of the first hub first, then by type and key."""
+    text, params = readable
+    found = await tx.fetch(
+        "select n.id from unnest(%s::uuid[]) with ordinality h(id, place) cross join lateral ("  # noqa: S608
+        "select e.dst as id from edge e where e.alive and e.src = h.id union all "
+        "select e.src from edge e where e.alive and e.dst = h.id) x join node n on n.id = x.id "
+        f"where n.alive and {text} group by n.id, n.type, n.key "
+        'order by min(h.place), n.type collate "C", n.key collate "C" limit %s',
+        (list(hubs), *params, limit),
+    )
+    return [r[0] for r in found]
+
+
+async def nearest(
+    tx: Transaction, readable: Clause, vector: Sequence[float], limit: int
+) -> list[tuple[UUID, str, float]]:
+    """`(node, part, cosine)` of readable passages near `vector`, best first, by the approximate index."""
+    text, params = readable
+    width = len(vector)
+    await tx.execute("set local hnsw.iterative_scan = relaxed_order")
+    await tx.execute("select set_config('hnsw.ef_search', %s, true)", (str(max(40, min(limit, 1_000))),))
+    given = "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
+    found = await tx.fetch(
+        f"select p.node, p.part, 1 - (p.vector::halfvec({width}) <=> %s::halfvec({width})) as near "  # noqa: S608
+        f"from passage p join node n on n.id = p.node where p.vector is not null and n.alive and {text} "
+        f"order by p.vector::halfvec({width}) <=> %s::halfvec({width}) limit %s",
+        (given, *params, given, limit),
+    )
+    # Relaxed order is nearly sorted; this is the sort.
+    return sorted(((r[0], str(r[1]), float(r[2])) for r in found), key=lambda r: (-r[2], r[0], r[1]))
+
+
+async def nearest_exactly(
+    tx: Transaction, readable: Clause, vector: Sequence[float], limit: int
+) -> list[tuple[UUID, str]]:
+    """The same by looking at every readable passage: what a sample of approximate answers is held against."""
+    text, params = scanned(readable)
+    width = len(vector)
+    given = "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
+    found = await tx.fetch(
+        "with near as materialized (select p.node, p.part, p.vector from passage p join node n on n.id = p.node "  # noqa: S608
+        f"where p.vector is not null and n.alive and {text}) "
+        f"select node, part from near order by vector::halfvec({width}) <=> %s::halfvec({width}), node, part limit %s",
+        (*params, given, limit),
+    )
+    return [(r[0], str(r[1])) for r in found]
+
+
+async def _binary(tx: Transaction, statement: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Rows of numbers and hashes: as bytes on the wire they cost a third."""
+    async with tx.connection.cursor(binary=True) as cursor:
+        await cursor.execute(statement.encode(), params)
+        return await cursor.fetchall()

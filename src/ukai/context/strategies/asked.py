@@ -1,0 +1,88 @@
+"""What strategies work with, and what they bring: rows of a view with what speaks for them, never a body."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import numpy as np
+
+from ukai import store
+from ukai.context import names
+from ukai.context.clause import CompiledScope
+from ukai.context.settings import Settings
+from ukai.context.view import View
+from ukai.graph import schema
+from ukai.llm.cache import Cache
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """What may stand in the document: an id with a score. Only the access-checked fetch makes a body of it."""
+
+    id: str
+    node: UUID
+    part: str
+    score: float
+    why: tuple[str, ...]
+    """The strategies that found it, in the order in which they ran."""
+    pinned: bool = False
+
+
+@dataclass(kw_only=True, eq=False)
+class Asked:
+    """One question while it is worked on. Strategies read what earlier ones left; each returns rows of `view`."""
+
+    tx: store.Transaction
+    scope: CompiledScope
+    question: str
+    terms: Sequence[str]
+    """Of the question, without the names in it once they are known."""
+    types: Mapping[str, schema.Type]
+    cache: Cache | None
+    settings: Settings
+    view: View
+    named: Sequence[names.Named] = ()
+    owned: frozenset[UUID] = frozenset()
+    """The named records and what they own."""
+    lexical: NDArray[np.float64] | None = None
+    """How well the words fit, one number an item; None: not weighed."""
+    cosine: NDArray[np.float64] | None = None
+    """How near the meaning is."""
+    bonus: dict[int, float] = field(default_factory=dict[int, float])
+    """Row -> what is added to its score."""
+    found: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    """Row -> the strategies that found it, so far."""
+    notes: dict[str, str] = field(default_factory=dict[str, str])
+    """Strategy -> the way it took, where it has several."""
+    ann: tuple[Sequence[tuple[UUID, str]], Sequence[float]] | None = None
+    """An approximate answer and the vector it was for: to be checked now and then."""
+
+    def best(self, score: NDArray[np.float64], limit: int, among: NDArray[np.int64] | None = None) -> list[int]:
+        """The rows with the highest `score`, best first, ties in the order of the view."""
+        rows = np.arange(self.view.size) if among is None else among
+        if len(rows) > limit:
+            kept = np.argpartition(-score[rows], limit - 1)[:limit]
+            edge = score[rows][kept].min()
+            rows = rows[score[rows] >= edge]
+        order = np.argsort(-score[rows], kind="stable")
+        return [int(rows[i]) for i in order[:limit]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategy:
+    """One way to candidates."""
+
+    fires: Callable[[Asked], bool]
+    """Whether it has anything to do with this question in this scope."""
+    find: Callable[[Asked], Awaitable[Sequence[int]]]
+    """Rows of the view, best first."""
+    timeout_ms: Callable[[Settings], int]
+    cap: Callable[[Settings], int] = lambda s: s.strategy_cap
+    reads: bool = False
+    """It asks the store, and is undone there when it is stopped."""

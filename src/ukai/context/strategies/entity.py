@@ -1,0 +1,42 @@
+"""Entities: records that the question calls by a name, with what they own. Fires when it may name any.
+
+A name that was found is no word of the question any more: every line about the right customer would look like an
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ukai.context import names, rows
+from ukai.context.strategies.asked import Asked, Strategy
+from ukai.kit import words
+
+NAMED, OWNED = 6.0, 3.0
+"""What being named, and belonging to what is named, adds to a score that is made of standard deviations."""
+MOST_OWNED = 5_000
+
+
+async def find(ask: Asked) -> Sequence[int]:
+    """The named records, then what they own."""
+    ask.named = await names.named(ask.tx, ask.question, reader=ask.scope, types=ask.types)
+    if not ask.named:
+        return []
+    ids = [n.node.id for n in ask.named]
+    owned = await rows.under(ask.tx, ask.scope.clause, ids, ask.scope.owning, MOST_OWNED)
+    ask.owned = frozenset(owned)
+    ask.terms = words.terms(names.without(ask.question, ask.named))
+    themselves = [row for id in ids if (row := ask.view.nodes.get(id)) is not None]
+    for row, entry in enumerate(ask.view.entries):
+        if entry.node in ask.owned:
+            ask.bonus[row] = OWNED
+    ask.bonus |= dict.fromkeys(themselves, NAMED)
+    return themselves
+
+
+STRATEGY = Strategy(
+    fires=lambda ask: any(c.isupper() or c.isdigit() for c in ask.question),
+    find=find,
+    timeout_ms=lambda s: s.search_ms,
+    reads=True,
+)
