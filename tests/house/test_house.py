@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from tests.house import picture
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "src").rglob("*.py"))
+POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[?*+]|\{\{?[0-9,]+\}?\})\+")
 
 
 def test_the_picture_of_the_house_shows_the_house():
@@ -20,6 +22,14 @@ def test_the_picture_of_the_house_shows_the_house():
 @pytest.mark.parametrize("module", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_module_says_what_it_is_for(module: Path):
     assert ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_pattern_repeats_a_group_possessively(module: Path):
+    # Python 3.11 before 3.11.5, which Debian 12 ships, matches `(?:..)*+` wrongly (gh-106052); `(?>(?:..)*)` is right.
+    wrong = POSSESSIVE_GROUP.findall(module.read_text(encoding="utf-8"))
+
+    assert not wrong, "write (?>(?:..)*) instead of (?:..)*+"
 
 
 def test_the_storeys_are_kept():

@@ -26,7 +26,7 @@ _SCALES = {
 _TOKEN = re.compile(
     r"""
     \s*+ (?:
-      (?P<number> (?:US|CA|A)?[$€£¥]?[ ]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+ | [$€£¥]?\.\d++ )
+      (?P<number> (?:US|CA|A)?[$€£¥]?[ ]?(?:\d{1,3}(?>(?:,\d{3})+)|\d++)(?>(?:\.\d++)?) | [$€£¥]?\.\d++ )
       (?P<scale> [ ]?(?:hundred|thousand|million|billion|trillion|mn|mm|bn|tn|[kmb])(?![A-Za-z]) )?
       (?P<percent> [ ]?(?:%|percent\b|per[ ]cent\b) )?
     | (?P<sign> [-+*/×÷−–x·∗()\[\]] )

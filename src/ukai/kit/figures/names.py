@@ -2,7 +2,8 @@
 
 Patterns here scan the whole text, so each is written to stay linear: possessive repeats, bounded ones, or a first
 character that ends the same pattern's earlier attempt. Where one can, it begins with its first character and looks
-behind only then: the engine jumps to such characters instead of asking at every place.
+behind only then: the engine jumps to such characters instead of asking at every place. A group that must not give back
+is atomic, `(?>(?:..)*)`: Python 3.11 before 3.11.5 matches a possessive repeat of a group wrongly.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ukai.kit.figures import value, vocabulary
 _SCANS = (
     # Addresses of pages, link targets, tags.
     re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s<>\"')\]]*+"),
-    re.compile(r"\]\([^\s()]*+(?:\([^\s()]*+\)[^\s()]*+){0,8}+\)"),
+    re.compile(r"\]\([^\s()]*+(?>(?:\([^\s()]*+\)[^\s()]*+){0,8})\)"),
     re.compile(r"<[A-Za-z/!][^<>\n]{0,1000}+>"),
     # Inline code, unless a bare figure stands in it.
     re.compile(r"`(?=[A-Za-z_/.<])[^`\n]{1,300}+`"),
@@ -25,10 +26,10 @@ _SCANS = (
     # Footnotes, but not the arrays of JSON.
     re.compile(
         r"\[(?<![:\[{=]\[)(?<![:\[{=] \[)(?<![\"\d\]}],\[)(?<![\"\d\]}], \[)"
-        r"\^?\d{1,4}(?:[ ]?[,;\u2013-][ ]?\d{1,4}){0,20}+\]"
+        r"\^?\d{1,4}(?>(?:[ ]?[,;\u2013-][ ]?\d{1,4}){0,20})\]"
     ),
     # Line starts: list markers; numbers of headings and notes (`15 Financial risk management`).
-    re.compile(r"(?m)^[ \t>]{0,16}(?:[-*+#_]{1,6}[ \t]{1,4}|\*\*)?+(?:\(\d{1,3}\)|\d{1,3}[.)])(?=[ \t*_])"),
+    re.compile(r"(?m)^[ \t>]{0,16}(?>(?:[-*+#_]{1,6}[ \t]{1,4}|\*\*)?)(?:\(\d{1,3}\)|\d{1,3}[.)])(?=[ \t*_])"),
     re.compile(rf"(?m)^\d{{1,2}}(?=[ ](?!(?:{vocabulary.CAPITAL_MONTH})\b)[A-Z][a-z]{{1,20}}(?:[ ][a-z(]|[ ]*$))"),
     re.compile(r"[Nn](?<!\w[Nn])os?\.[ ]?\d{1,6}\b"),
     re.compile(r"#[ ]?\d{1,9}\b"),
@@ -37,8 +38,8 @@ _SCANS = (
 
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9_][-./@#])"
-    r"(?:[A-Za-z_]++[-./@#]?+)*+\d\w*+"
-    r"(?:(?:[-./@#]|(?<=\d):(?=\d)|,(?=\d{3}(?!\d)))\w++)*+",
+    r"(?>(?:[A-Za-z_]++[-./@#]?+)*)\d\w*+"
+    r"(?>(?:(?:[-./@#]|(?<=\d):(?=\d)|,(?=\d{3}(?!\d)))\w++)*)",
     re.A,
 )
 """A run of word characters with a digit in it, joined by what joins names. It starts only where no run before it ended,
@@ -61,7 +62,7 @@ _DATES = re.compile(
     r"|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|\d{1,2}[.-]\d{1,2}[.-]\d{4}|\d{4}-(?:0[1-9]|1[0-2])"
     r"|\d{1,2}(?:st|nd|rd|th)?-[A-Za-z]{3,9}-\d{2,4}"
 )
-_DURATION = re.compile(r"(?:\d{1,4}(?:d|hr|h|min|ms|m|s))++")
+_DURATION = re.compile(r"(?>(?:\d{1,4}(?:d|hr|h|min|ms|m|s))+)")
 _CALENDAR = re.compile(
     r"(?:(?:FY|CY)?(?:\d{4}|\d\d)?[-/]?Q[1-4](?:[-/]?(?:FY|CY)?(?:\d{4}|\d\d)|-Q[1-4])?|[1-4]Q(?:\d{4}|\d\d)?"
     r"|(?:FY|CY)-?(?:\d{4}|\d\d)|[1-4](?:st|nd|rd|th)[-/]quarter)"
@@ -78,9 +79,9 @@ _FILINGS = {"k", "q", "f", "d"}
 
 _BEFORE = re.compile(r"(?<![A-Za-z])([A-Za-z][A-Za-z&]{1,11})\.?[ ](?:[Nn]o\.?[ ])?$")
 _NUMBERED = re.compile(
-    r"\d{1,6}[A-Za-z]?(?:[.:/-]\d{1,5}){0,4}+"
+    r"\d{1,6}[A-Za-z]?(?>(?:[.:/-]\d{1,5}){0,4})"
     rf"(?![\w%]|[.,]\d|[ ]%|[ -](?:per|percent|[mb]illion|thousand|dollars|points|(?:{vocabulary.TIME_UNITS})s?)\b)"
-    r"(?:(?:,[ ]|,?[ ](?:and|or|to|through|&)[ ]|[ ]?[-\u2013&/][ ]?)\d{1,4}\b(?![.,]\d|[ ]?%)){0,12}+"
+    r"(?>(?:(?:,[ ]|,?[ ](?:and|or|to|through|&)[ ]|[ ]?[-\u2013&/][ ]?)\d{1,4}\b(?![.,]\d|[ ]?%)){0,12})"
 )
 _COUNTED = re.compile(r"[ ](?!(?:is|was|has|as|this|does|its|plus|versus)\b)[a-z]{2,20}s\b")
 

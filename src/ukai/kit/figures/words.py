@@ -26,7 +26,7 @@ _ANY = "|".join(sorted([*_UNITS, *_TENS, *_GROUPS, *_SCALES], key=len, reverse=T
 _PHRASE = re.compile(
     rf"""
     (?<![A-Za-z0-9_']) (?: half[ ]an?[ ](?={_BIG}) | an?[ ](?={_BIG}) )? (?:{_ANY}) (?![A-Za-z0-9_])
-    (?: (?:[ ]|-|[ ]and[ ])(?:{_ANY})(?![A-Za-z0-9_]) | [ ]and[ ]a[ ]half\b ){{0,30}}+
+    (?>(?: (?:[ ]|-|[ ]and[ ])(?:{_ANY})(?![A-Za-z0-9_]) | [ ]and[ ]a[ ]half\b ){{0,30}})
     """,
     re.X | re.I,
 )
