@@ -137,7 +137,7 @@ def _about(doc: document.Document, at: str, entry: _Entry, agents: Collection[st
         problem = glob.problem(entry.agent)
         if problem:
             where, hint = doc.where(f"{at}/agent"), "write an agent's name, or a pattern with *"
-            found.append(Finding(code="bad_glob", where=where, message=problem, hint=hint))
+            found.append(Finding(code="invalid_glob", where=where, message=problem, hint=hint))
         elif agents is not None and not any(glob.compile(entry.agent).matches(a) for a in agents):
             found.append(mend.unknown_agent(doc.where(f"{at}/agent"), entry.agent, agents))
     return found

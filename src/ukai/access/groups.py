@@ -138,7 +138,7 @@ def _on_a_cycle(members: Mapping[str, frozenset[str]]) -> set[str]:
 
 def _bad_name(doc: document.Document, at: str, key: str) -> Finding:
     return Finding(
-        code="bad_principal",
+        code="invalid_principal",
         where=doc.where_key(at),
         message=f"{key!r} is not a group's name",
         expected="a bare name such as `sellers`",

@@ -67,7 +67,7 @@ def principal_at(doc: document.Document, at: str, written: str) -> tuple[str | N
     if name is None:
         return None, [
             Finding(
-                code="bad_principal",
+                code="invalid_principal",
                 where=doc.where(at),
                 message=f"{written!r} names no principal",
                 expected="ann@example.com | group:x | service:x | public",

@@ -255,7 +255,7 @@ def _pattern(doc: document.Document, at: str, pattern: str) -> list[Finding]:
     if not problem:
         return []
     hint = "write segments between slashes, with *, ? and **"
-    return [Finding(code="bad_glob", where=doc.where(at), message=problem, received=repr(pattern), hint=hint)]
+    return [Finding(code="invalid_glob", where=doc.where(at), message=problem, received=repr(pattern), hint=hint)]
 
 
 def _to(doc: document.Document, at: str, to: tuple[str, ...], groups: Groups) -> tuple[frozenset[str], list[Finding]]:

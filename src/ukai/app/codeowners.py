@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ukai.app import loading, workspace
+from ukai.app import files, loading, workspace
 from ukai.catalog import git, owners
 
 
@@ -41,4 +41,4 @@ def codeowners(path: Path) -> Codeowners:
 def write(found: Codeowners) -> None:
     """Put the text in its place."""
     found.file.parent.mkdir(parents=True, exist_ok=True)
-    found.file.write_text(found.text, encoding="utf-8", newline="\n")
+    files.write(found.file, found.text)

@@ -48,14 +48,14 @@ class Site:
 
 def site(path: Path, *, environment: Mapping[str, str] = os.environ) -> Site:
     """The database of the workspace at or above `path`. Raises NoWorkspace, or PermanentError for an unset variable."""
-    given = environment.get(VARIABLE)
+    given = environment.get(VARIABLE, "").strip()
     if given:
         return Site(named_by=VARIABLE, url=given)
     root = workspace.locate(path)
     named = _named(root)
     if named == "embedded":
         return Site(named_by=workspace.MARKER, data_dir=root / workspace.LOCAL / FOLDER)
-    given = environment.get(named)
+    given = environment.get(named, "").strip()
     if not given:
         raise PermanentError(
             f"{workspace.MARKER} says that the database's URL is in the variable {named!r}, which is not set",

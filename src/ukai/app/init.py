@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from ukai.app import files
 from ukai.kit.errors import PermanentError
 
 _UKAI = """\
@@ -108,8 +109,7 @@ def init(folder: Path, *, add_missing: bool = False) -> Made:
         if path.exists() or path.is_symlink():
             kept.append(name)
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.format(company=company) if name == "ukai.yaml" else text, encoding="utf-8", newline="\n")
+        files.write(path, text.format(company=company) if name == "ukai.yaml" else text)
         written.append(name)
     steps = (
         f"cd {'-- ' if str(folder).startswith('-') else ''}{shlex.quote(str(folder))}",

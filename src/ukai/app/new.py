@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ukai.app import info, workspace
+from ukai.app import files, info, workspace
 from ukai.app.init import Made
 from ukai.kit import document
 from ukai.kit.errors import PermanentError
@@ -111,8 +111,7 @@ def new(path: Path, kind: str, name: str, *, agent: str | None = None) -> Made:
     taken = target.parent if kind in ("agent", "skill") else target
     if taken.exists() or taken.is_symlink():
         raise Exists(f"{str(taken.relative_to(root))!r} is there already")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8", newline="\n")
+    files.write(target, text)
     return Made(folder=root, written=(place,), kept=(), next=(f"edit {place}", *steps, "ukai lint"))
 
 

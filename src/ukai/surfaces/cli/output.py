@@ -96,15 +96,18 @@ def made(folder: Path, written: Sequence[str], kept: Sequence[str], steps: Seque
     emit(document, as_json=as_json, text="\n".join([*lines, "next:", *(f"  {step}" for step in steps)]))
 
 
-def guarded(run: Callable[[], Any]) -> int:
-    """Run a command line and turn what it raises into an exit code and one readable line."""
+def guarded(run: Callable[[], Any], words: Sequence[str] | None = None) -> int:
+    """Run a command line and turn what it raises into an exit code, one readable line, and with `--json` one document.
+
+    `words` is the command line; None takes the process's own.
+    """
+    as_json = "--json" in (sys.argv[1:] if words is None else words)
     try:
         run()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else FINE if stop.code is None else REFUSED
     except errors.UkaiError as failure:
-        sys.stderr.write(visible(f"error: {failure}\n"))
-        return REFUSED
+        return _stopped(failure.args[0], failure.hint, as_json=as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
@@ -112,14 +115,25 @@ def guarded(run: Callable[[], Any]) -> int:
         if failure.errno not in THEIRS:
             return _fault(failure)
         place = "" if failure.filename is None else f" {str(failure.filename)!r}"
-        sys.stderr.write(f"error: the file system refuses{place}: {failure.strerror}. {DOCTOR}\n")
-        return REFUSED
+        return _stopped(f"the file system refuses{place}: {failure.strerror}", DOCTOR, as_json=as_json)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
     except Exception as fault:
         return _fault(fault)
     return FINE
+
+
+def _stopped(message: str, hint: str, *, as_json: bool) -> int:
+    """What keeps a verb from its work: on stderr for people, and as the one document where that is awaited."""
+    sys.stderr.write(visible(f"error: {message}. {hint}\n" if hint else f"error: {message}\n"))
+    if as_json:
+        emit(
+            {"findings": [Finding(code="not_done", where="", message=message, hint=hint).as_json()]},
+            as_json=True,
+            text="",
+        )
+    return REFUSED
 
 
 def _fault(fault: Exception) -> int:
