@@ -12,9 +12,13 @@ def main() -> None:
 
 
 def _serve(workspace: Path, **options: Any) -> None:
+    """Over HTTP with the options of an address; without any, over standard input and output."""
     from ukai import serve  # only what serves loads a server
 
-    serve.serve(workspace, **options)
+    if options:
+        serve.serve(workspace, **options)
+    else:
+        serve.stdio(workspace)
 
 
 if __name__ == "__main__":

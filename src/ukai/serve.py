@@ -1,26 +1,34 @@
-"""One process that serves: it opens the workspace once and mounts the surfaces that are asked for."""
+"""One process that serves: it opens the workspace once and mounts the surfaces (P2.1, P4.4)."""
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
 
-from ukai.app import desk
+from ukai.app import engine, reception
 from ukai.kit.errors import PermanentError
-from ukai.surfaces import http
+from ukai.surfaces import http, mcp, openai, web
 
 Ready = Callable[[str], None]
+POINTER = "SKILL_NAME"
+"""The environment variable that names the one agent of this process; without it all are served."""
 
 
 class NotHere(PermanentError):
     """An address that others can reach."""
 
-    hint = "there is no login yet, and whoever reached it would act as the local principal: use 127.0.0.1"
+    hint = "whoever reached it would act as the local principal: configure `login:` in ukai.yaml, or use 127.0.0.1"
 
 
 class NoPort(PermanentError):
@@ -29,12 +37,26 @@ class NoPort(PermanentError):
     hint = "another program may use the port: --port 0 takes a free one"
 
 
-def serve(workspace: Path, *, host: str, port: int, ready: Ready) -> None:
-    """Serve until interrupted. `ready` is called with the address once it can be reached. Raises NotHere, NoPort."""
-    if not is_loopback(host):
-        raise NotHere(f"{host!r} is not an address of this machine alone")
+def serve(workspace: Path, *, host: str, port: int, ready: Ready, environ: Mapping[str, str] = os.environ) -> None:
+    """Serve until interrupted. `ready` is called with the address once it can be reached.
+
+    Raises NotHere, NoPort, NotSet, and NotServed where the agent of the pointer has errors.
+    """
+    if not is_loopback(host) and not reception.has_login(workspace):
+        raise NotHere(f"{host!r} is not an address of this machine alone, and there is no login")
     with _bound(host, port) as listening:
-        asyncio.run(_serve(workspace, listening, ready))
+        asyncio.run(_serve(workspace, listening, ready, environ))
+
+
+def stdio(workspace: Path, *, environ: Mapping[str, str] = os.environ) -> None:
+    """Serve MCP over standard input and output, as the local principal. Raises NobodyActs, NotServed."""
+
+    async def run() -> None:
+        async with engine.opened(workspace, environ=environ, only=environ.get(POINTER) or None) as opened:
+            _pointed(opened, environ)
+            await mcp.stdio(reception.of(lambda: opened, environ=environ))
+
+    asyncio.run(run())
 
 
 def is_loopback(host: str) -> bool:
@@ -47,11 +69,64 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-async def _serve(workspace: Path, listening: socket.socket, ready: Ready) -> None:
-    async with desk.opened(workspace, channel="rest") as opened:
-        config = uvicorn.Config(http.made(opened), log_level="warning", server_header=False, lifespan="off")
+async def mounted(here: reception.Reception, stack: AsyncExitStack, environ: Mapping[str, str]) -> FastAPI:
+    """The application with every surface on it; what they hold open is on the stack."""
+    app = http.made(here)
+
+    def current() -> reception.Reception:
+        return app.state.reception
+
+    app.router.routes += [
+        Route("/", _to_page),
+        Mount("/page", web.made(here, environ=environ)),
+        Mount("/v1", openai.made(here)),
+        Route(mcp.METADATA, mcp.metadata),
+        Route("/mcp", await stack.enter_async_context(mcp.mounted(current))),
+    ]
+    return app
+
+
+async def _to_page(request: Request) -> Response:
+    return RedirectResponse("/page/", status_code=303)
+
+
+async def _serve(workspace: Path, listening: socket.socket, ready: Ready, environ: Mapping[str, str]) -> None:
+    async with AsyncExitStack() as stack:
+        only = environ.get(POINTER) or None
+        opened = await stack.enter_async_context(engine.opened(workspace, environ=environ, only=only))
+        _pointed(opened, environ)
+        here = reception.of(lambda: opened, environ=environ)
+        app = await mounted(here, stack, environ)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            server_header=False,
+            lifespan="off",
+            # Who connects is what the socket says: headers about it are believed from one named proxy alone.
+            proxy_headers=False,
+            timeout_graceful_shutdown=opened.catalog.settings.serve.drain_s,
+        )
         ready(_url(listening))
-        await uvicorn.Server(config).serve(sockets=[listening])
+        await _Server(config, here).serve(sockets=[listening])
+
+
+def _pointed(opened: engine.Engine, environ: Mapping[str, str]) -> None:
+    """Refuse to begin when the agent of the pointer is not there or has errors; errors of others are not asked for."""
+    if name := environ.get(POINTER):
+        opened.agent(name)
+
+
+class _Server(uvicorn.Server):
+    """Told to end, it takes no more questions and finishes those that are under way."""
+
+    def __init__(self, config: uvicorn.Config, here: reception.Reception) -> None:
+        super().__init__(config)
+        self.here = here
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # The door stays open meanwhile, so that `/readyz` says what is happening.
+        await self.here.admission.drain(within_s=self.here.engine.catalog.settings.serve.drain_s)
+        await super().shutdown(sockets)
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -15,8 +15,8 @@ import typer
 from typer.testing import CliRunner
 
 from tests.app import build
+from tests.surfaces import world
 from ukai import store
-from ukai.app import desk
 from ukai.surfaces import cli, http
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -72,11 +72,11 @@ def _run(command: str, code: int, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def test_what_the_tour_sends_over_http_is_taken(database: store.Database):
-    opened: desk.Desk = await build.opened(database)
+    await build.opened(database)
     [text] = [text for language, about, text in blocks() if (language, about) == ("sh", "serve")]
     body = re.search(r"-d '(.*?)'", text, re.DOTALL)
     assert body is not None
-    transport = httpx.ASGITransport(http.made(opened))
+    transport = httpx.ASGITransport(http.made(world.here(world.opened(database))))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as web:
         await web.post("/mutations", json=build.delta(build.pull(42)))
         headers = {"Content-Type": "application/json", "Idempotency-Key": "step-7"}

@@ -151,11 +151,14 @@ class Engine:
 
 @asynccontextmanager
 async def opened(
-    path: Path, *, clock: Clock | None = None, environ: Mapping[str, str] = os.environ
+    path: Path, *, clock: Clock | None = None, environ: Mapping[str, str] = os.environ, only: str | None = None
 ) -> AsyncGenerator[Engine]:
-    """The workspace at or above `path`, ready to answer. Raises NoWorkspace, and what the database raises."""
+    """The workspace at or above `path`, ready to answer; `only` names the one agent that is loaded (P2.1).
+
+    Raises NoWorkspace, and what the database raises.
+    """
     root = workspace.locate(path)
-    loaded = loading.load(root)
+    loaded = loading.load(root, only=only)
     stamp = build.stamp(root)
     async with db.opened(root) as database:
         now = clock or SystemClock()

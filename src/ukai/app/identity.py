@@ -74,16 +74,32 @@ class Place:
         return tuple(dict.fromkeys([caller, *known]))
 
 
-def local(who: str) -> Caller:
+def local(who: str | None) -> Caller:
     """The one who works at this machine. Raises NobodyActs."""
-    return _caller(who, "local")
-
-
-def _caller(who: str, via: Via) -> Caller:
-    name = principal.canonical(who)
+    name = principal.canonical(who) if who is not None else None
     if name is None:
-        raise NobodyActs(f"{who!r} names nobody")
+        raise NobodyActs("it is not known who acts" if who is None else f"{who!r} names nobody")
+    return Caller(principal=name)
+
+
+def named(who: object, via: Via) -> Caller:
+    """Whom a verified word from outside names: one person or service, never a group and never anybody.
+
+    Raises NotKnown.
+    """
+    name = principal.canonical(who) if isinstance(who, str) else None
+    if name is None or principal.kind_of(name) not in ("person", "service"):
+        raise NotKnown("the login names nobody that Ukai knows how to name", hint="IT sets `login: {principal: ..}`")
     return Caller(principal=name, via=via)
+
+
+class NotKnown(PermanentError):
+    """It is not known who asks, or what was shown for it is not in force. `hint` says what to do."""
+
+    def __init__(self, message: str, *, hint: str, lacks_scope: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.lacks_scope = lacks_scope
+        """Known, but without this scope."""
 
 
 @dataclass(frozen=True, kw_only=True)

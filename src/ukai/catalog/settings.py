@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from ukai.catalog import serving
 from ukai.kit import document, principal, shape
 from ukai.kit.finding import Finding
 
-_ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,79}\Z")
 _DAYS = re.compile(r"[1-9][0-9]{0,4}d\Z")
 EMBEDDED = "embedded"
 
@@ -70,6 +70,11 @@ class Settings:
     retention: Retention = field(default_factory=Retention)
     indexes: Mapping[str, Index] = field(default_factory=dict[str, Index])
     owners: Owners = field(default_factory=Owners)
+    links: tuple[str, ...] = ()
+    """Hosts whose addresses an answer may show although no source does; `*.x.example` is all below."""
+    login: serving.Login | None = None
+    """Whom a server believes who they are; without it, it serves this machine alone."""
+    serve: serving.Serve = field(default_factory=serving.Serve)
 
 
 def read(doc: document.Document) -> tuple[Settings | None, list[Finding]]:
@@ -93,7 +98,7 @@ def _findings(settings: Settings, doc: document.Document) -> Iterator[Finding]:
             received=settings.local_principal,
             hint="write the mail address of whoever works at this machine",
         )
-    if settings.database != EMBEDDED and not _ENV_NAME.match(settings.database):
+    if settings.database != EMBEDDED and not serving.ENV_NAME.match(settings.database):
         secret = "://" in settings.database
         yield Finding(
             code="secret_in_file" if secret else "invalid_value",
@@ -126,6 +131,7 @@ def _findings(settings: Settings, doc: document.Document) -> Iterator[Finding]:
                 received=owner,
                 hint="write the team with its @, in quotes",
             )
+    yield from serving.findings(settings.login, settings.serve, doc)
 
 
 def _owners(owners: Owners) -> Iterator[tuple[str, str]]:

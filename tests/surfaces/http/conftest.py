@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import pytest
 
 from tests.app import build
+from tests.surfaces import world
 from ukai import store
 from ukai.surfaces import http
 
 BASE = "http://127.0.0.1"
 
 
-def client(db: store.Database, who: str = build.ANN) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(http.made(build.desk(db, who)), raise_app_exceptions=False)
+def app(db: store.Database, who: str = build.ANN, **more: Any) -> Any:
+    """As this person works at this machine."""
+    return http.made(world.here(world.opened(db, world.as_(world.loaded(), local_principal=who), **more)))
+
+
+def client(db: store.Database, who: str = build.ANN, **more: Any) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app(db, who, **more), raise_app_exceptions=False)
     return httpx.AsyncClient(transport=transport, base_url=BASE)
 
 

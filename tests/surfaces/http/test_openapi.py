@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.app import build
+from tests.surfaces.http import conftest
 from tests.surfaces.http.conftest import BASE
 from ukai import store
-from ukai.surfaces import http
 
 
 class _Loop:
@@ -31,7 +31,7 @@ class _Loop:
         self.context = store.connect(url)
         database = self.run(self.context.__aenter__())
         self.run(build.opened(database))
-        self.app = http.made(build.desk(database))
+        self.app = conftest.app(database)
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         self.client = httpx.AsyncClient(transport=transport, base_url=BASE)
 
@@ -58,14 +58,15 @@ def served(database_url: str) -> Iterator[_Loop]:
 
 
 QUIET = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-OPERATIONS = ["propose", "types", "describe_type", "changes", "history", "health"]
+OPERATIONS = ["propose", "types", "describe_type", "changes", "history", "health", "ready"]
+OPERATIONS += ["agents", "ask", "runs", "run", "why"]
 
 
 def test_the_document_lists_what_there_is(served: _Loop):
@@ -80,7 +81,7 @@ def test_the_document_lists_what_there_is(served: _Loop):
 POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
 GENERATED = [(name, POSITIVE) for name in OPERATIONS]
 # The others take nothing, or any text: no request to them is wrong.
-GENERATED += [(name, NEGATIVE) for name in ("propose", "changes", "history")]
+GENERATED += [(name, NEGATIVE) for name in ("propose", "changes", "history", "ask", "runs")]
 
 
 @pytest.mark.parametrize(("operation", "mode"), GENERATED, ids=str)

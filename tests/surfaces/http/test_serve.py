@@ -36,6 +36,7 @@ def test_what_is_served_answers_over_a_socket_and_ends_when_asked(tmp_path: Path
         document = "".join(server.stdout.readline() for _ in range(3))
         url = document.split('"')[3]
         with httpx.Client(base_url=url) as web:
+            home = web.get("/")
             health = web.get("/healthz")
             done = web.post("/mutations", json=build.delta(build.pull(1)))
             huge = web.post("/mutations", content=b" " * (3 << 20), headers={"Content-Type": "application/json"})
@@ -43,6 +44,7 @@ def test_what_is_served_answers_over_a_socket_and_ends_when_asked(tmp_path: Path
         server.terminate()
         _, complaints = server.communicate(timeout=20)
 
+    assert home.headers["location"] == "/page/"
     assert (health.json(), done.status_code, huge.status_code) == ({"ok": True}, 200, 413)
     assert "server" not in health.headers
     assert "Traceback" not in complaints
@@ -50,7 +52,9 @@ def test_what_is_served_answers_over_a_socket_and_ends_when_asked(tmp_path: Path
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.com", ""])
 def test_an_address_that_others_reach_is_refused(tmp_path: Path, host: str):
-    with pytest.raises(serve.NotHere, match="no login yet"):
+    build.workspace(tmp_path)
+
+    with pytest.raises(serve.NotHere, match="there is no login"):
         serve.serve(tmp_path, host=host, port=0, ready=lambda _: None)
 
 

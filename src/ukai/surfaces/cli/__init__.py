@@ -32,7 +32,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "propose": ("propose", "Propose a change to the gate."),
     "history": ("history", "Who changed what; records as they were; the feed of changes."),
     "gate": ("gate", "The gate tried out on files: ukai gate replay."),
-    "serve": ("serve", "Answer over HTTP, on this machine."),
+    "token": ("token", "Personal tokens: create, list, revoke."),
+    "serve": ("serve", "Answer over HTTP, MCP and a web page."),
     "bench": ("bench", "Measure: ukai bench NAME."),
 }
 """Verb -> (module that holds its `app`, one line of help). A new verb is one file here and one line in this table."""
@@ -77,6 +78,7 @@ def _root() -> None:  # pyright: ignore[reportUnusedFunction]
 def main(serve: Serve | None = None) -> None:
     """The entry point: exit 0 fine, 1 an error finding or a rejection, 2 wrong usage, 3 an internal fault.
 
-    `serve` stands above this room and is handed in: `serve(workspace, host=, port=, ready=)`.
+    `serve` stands above this room and is handed in: `serve(workspace, host=, port=, ready=)`, or `serve(workspace)`
+    for standard input and output.
     """
     raise SystemExit(output.guarded(lambda: app(obj=serve)))

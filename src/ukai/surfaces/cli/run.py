@@ -22,9 +22,10 @@ def show(
     """One run: answer, sources, every call."""
     from ukai.app import ask, run
 
-    document = asyncio.run(run.show(workspace, run_id, principal=principal))
-    head = f"{document['agent']} asked by {document['principal']} at {document['started_at']}\n{document['question']}\n"
-    output.emit(document, as_json=as_json, text=f"{head}\n{ask.shown(document)}")
+    found = asyncio.run(run.show(workspace, run_id, principal=principal))
+    asked = found.run
+    head = f"{asked.agent} asked by {asked.principal} at {asked.started_at.isoformat()}\n{asked.question}\n"
+    output.emit(found.as_json(), as_json=as_json, text=f"{head}\n{ask.shown(found)}")
 
 
 @app.command("list")

@@ -16,18 +16,29 @@ app = typer.Typer(add_completion=False)
 def serve(
     ctx: typer.Context,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8300,
-    host: Annotated[str, typer.Option("--host", help="An address of this machine only: there is no login yet.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[
+        str, typer.Option("--host", help="An address; one that others reach needs `login:` in ukai.yaml.")
+    ] = "127.0.0.1",
+    stdio: Annotated[bool, typer.Option("--stdio", help="MCP over standard input and output, for one client.")] = False,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
 ) -> None:
-    """Answer over HTTP as the local principal of ukai.yaml, on this machine only."""
+    """Answer over HTTP: the web page, the API, the OpenAI-compatible endpoint and MCP.
+
+    Without a login in ukai.yaml it answers as the local principal, on this machine only. SKILL_NAME serves one agent.
+    """
     if ctx.obj is None:
         raise typer.BadParameter("this command line was started without a server")
+    if stdio:
+        ctx.obj(workspace)
+        return
 
     def ready(url: str) -> None:
-        output.emit({"url": url}, as_json=as_json, text=f"serving {url} (openapi: {url}/openapi.json)")
+        output.emit(
+            {"url": url},
+            as_json=as_json,
+            text=f"serving {url}/ (API: {url}/openapi.json, chat clients: {url}/v1, MCP: {url}/mcp)",
+        )
         sys.stdout.flush()  # nothing more comes for a long time, and somebody may wait for this line
 
     ctx.obj(workspace, host=host, port=port, ready=ready)

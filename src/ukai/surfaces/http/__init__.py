@@ -1,29 +1,26 @@
-"""The HTTP surface: deltas in, types, history and the feed out; what is refused as `application/problem+json`.
-
-It answers as whoever stands at the desk that it is given; there is no login yet, so it is for this machine only.
-"""
+"""The HTTP surface: questions and their runs, deltas, types, history; what is refused as `application/problem+json`."""
 
 from __future__ import annotations
 
 from fastapi import FastAPI
 
-from ukai.app.desk import Desk
-from ukai.surfaces.http import document, host, mutations, problems, reading
+from ukai.app.reception import Reception
+from ukai.surfaces.http import asking, document, health, host, mutations, problems, reading, runs
 
 
-def made(desk: Desk) -> FastAPI:
-    """The application, as one ASGI value. The desk stays open as long as it is used."""
+def made(reception: Reception) -> FastAPI:
+    """The application, as one ASGI value; other surfaces are mounted on it."""
     app = FastAPI(
         title="Ukai",
-        summary="Propose changes to the gate, and read back what was written.",
+        summary="Ask agents, see why they answered so, and propose changes to the gate.",
         docs_url=None,  # its pages would load scripts from another site
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.desk = desk
-    app.include_router(mutations.router)
-    app.include_router(reading.router)
+    app.state.reception = reception
+    for part in (asking, runs, mutations, reading, health):
+        app.include_router(part.router)
     problems.install(app)
     document.install(app)
-    app.add_middleware(host.OnlyHere)
+    app.add_middleware(host.OnlyMeant, reception=reception)
     return app

@@ -1,4 +1,4 @@
-"""The head and the body of a request that carries a delta: refused before they are read, where that is possible."""
+"""The head and the body of a request that carries JSON: refused before they are read, where that is possible."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from fastapi import Request
 
 from ukai.app import propose
+from ukai.surfaces import wire
 from ukai.surfaces.http.problems import Refused, problem
 
 HEADER = "Idempotency-Key"
@@ -15,22 +16,24 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\["\\])*"\Z')
 
 
 async def read(request: Request) -> bytes:
-    """The body, if it is JSON by its head and no larger than a delta may be. Raises Refused."""
+    """The body, if it is JSON by its head and not too large. Raises Refused."""
     media, _, parameters = request.headers.get("content-type", "").partition(";")
     charset = re.search(r"charset\s*=\s*\"?([^\s;\"]+)", parameters.lower())
     if not _JSON.match(media.strip().lower()) or (charset and charset[1] not in ("utf-8", "utf8")):
-        raise Refused(problem(415, "unsupported_media_type", "a delta comes as JSON in UTF-8", hint=_AS_JSON))
+        raise Refused(problem(415, "unsupported_media_type", "the body comes as JSON in UTF-8", hint=_AS_JSON))
     if request.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise Refused(problem(415, "unsupported_encoding", "the body is compressed", hint="send it as it is"))
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > propose.MAX_BYTES:
-        raise _too_large(length)
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > propose.MAX_BYTES:
-            raise _too_large(f"more than {len(body)}")
-    return bytes(body)
+    try:
+        return await wire.body(request, most=propose.MAX_BYTES)
+    except wire.TooLarge as large:
+        raise Refused(
+            problem(
+                413,
+                "too_large",
+                f"a body has at most {propose.MAX_BYTES} bytes, this one has {large.size}",
+                hint="split it; parts that need each other stay together",
+            )
+        ) from None
 
 
 def key(request: Request) -> str:
@@ -56,14 +59,3 @@ def key(request: Request) -> str:
 
 
 _AS_JSON = "send Content-Type: application/json"
-
-
-def _too_large(size: str) -> Refused:
-    return Refused(
-        problem(
-            413,
-            "too_large",
-            f"a delta has at most {propose.MAX_BYTES} bytes, this body has {size[:30]}",
-            hint="split it; parts that need each other stay together",
-        )
-    )

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from ukai.app import propose
+from ukai.surfaces.http.asking import Asked
 from ukai.surfaces.http.problems import MEDIA
 
 _REFS = "#/components/schemas/"
@@ -57,15 +58,17 @@ def install(app: FastAPI) -> None:
 
 def _completed(document: dict[str, Any]) -> dict[str, Any]:
     delta = propose.delta_schema(refs=_REFS)
-    schemas = {**delta.pop("$defs"), "Delta": delta, "Problem": _PROBLEM}
+    asked = Asked.model_json_schema(ref_template=f"{_REFS}{{model}}")
+    schemas = {**delta.pop("$defs"), "Delta": delta, **asked.pop("$defs"), "Asked": asked, "Problem": _PROBLEM}
     document["components"] = {"schemas": schemas}
     refused = {"description": "Refused.", "content": {MEDIA: {"schema": {"$ref": f"{_REFS}Problem"}}}}
     for path in document["paths"].values():
         for operation in path.values():
             responses = {status: r for status, r in operation["responses"].items() if status == "200"}
             operation["responses"] = {**responses, "default": refused}
-    document["paths"]["/mutations"]["post"]["requestBody"] = {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": f"{_REFS}Delta"}}},
-    }
+    for path, name in (("/mutations", "Delta"), ("/agents/{name}/ask", "Asked")):
+        document["paths"][path]["post"]["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": f"{_REFS}{name}"}}},
+        }
     return document

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from ukai.app import propose
-from ukai.app.desk import Desk
 from ukai.surfaces.http import body
+from ukai.surfaces.http.here import desk
 from ukai.surfaces.http.problems import Json, Problem
 
 router = APIRouter()
@@ -29,10 +29,10 @@ async def mutate(
     ] = None,
 ) -> Response:
     """It lands whole, or nothing is written and `errors` says everything that is wrong, with pointers into the body."""
-    desk: Desk = request.app.state.desk
+    standing = await desk(request)
     key = body.key(request)
     raw = await body.read(request)
-    outcome = await propose.submit(desk, propose.Given(value=raw), key=key, dry_run=dry_run)
+    outcome = await propose.submit(standing, propose.Given(value=raw), key=key, dry_run=dry_run)
     if outcome.is_refused:
         return Problem(outcome.problem(), retry_after_s=outcome.retry_after_s)
     return Json(outcome.as_json())

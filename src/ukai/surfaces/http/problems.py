@@ -12,8 +12,9 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from ukai.app import history, identity
+from ukai.app import admission, agents, engine, history, identity, run
 from ukai.kit import errors
+from ukai.surfaces import wire
 
 MEDIA = "application/problem+json"
 RETRY_AFTER_S = 1
@@ -109,8 +110,16 @@ async def _ours(request: Request, error: Exception) -> Response:
     match raised:
         case history.Gone():
             return problem(410, "gone", detail, hint=raised.hint, where="?after")
-        case history.NoRecord():
+        case history.NoRecord() | agents.NoAgent() | run.NoSuchRun():
             return problem(404, "not_found", detail, hint=raised.hint)
+        case identity.NotKnown():
+            return _unknown(request, raised)
+        case admission.Busy():
+            return problem(429, "too_many", detail, hint=raised.hint, retry_after_s=raised.retry_after_s)
+        case engine.NotServed():
+            return problem(
+                503, "not_served", "this agent is not served now", hint="whoever keeps it finds out with lint"
+            )
         case identity.NoRight():
             return problem(403, "forbidden", detail, hint=raised.hint)
         case errors.TemporaryError():
@@ -120,6 +129,13 @@ async def _ours(request: Request, error: Exception) -> Response:
             )
         case _:
             return await _fault(request, error)
+
+
+def _unknown(request: Request, error: identity.NotKnown) -> Problem:
+    status, name = (403, "insufficient_scope") if error.lacks_scope else (401, "unauthorized")
+    found = problem(status, name, Exception.__str__(error), hint=error.hint)
+    found.headers["WWW-Authenticate"] = wire.challenge(request.app.state.reception, error)
+    return found
 
 
 async def _fault(request: Request, error: Exception) -> Response:

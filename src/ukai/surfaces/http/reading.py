@@ -1,4 +1,4 @@
-"""What is read back: types, the history of a record, the feed of changes, and whether all is well."""
+"""What is read back: types, the history of a record, the feed of changes."""
 
 from __future__ import annotations
 
@@ -7,31 +7,28 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from ukai.app import history, schema
-from ukai.app.desk import Desk
 from ukai.kit import suggest
+from ukai.surfaces.http.here import desk
 from ukai.surfaces.http.problems import Json, problem
 
 router = APIRouter(default_response_class=Json)
 Limit = Annotated[int, Query(ge=1, le=history.MAX_LIMIT)]
 
 
-def _desk(request: Request) -> Desk:
-    return request.app.state.desk
-
-
 @router.get("/schema/types", operation_id="types", summary="The types that you may read or write.")
 async def types(request: Request) -> Any:
     """Their names."""
-    return Json({"types": await schema.type_names(_desk(request))})
+    return Json({"types": await schema.type_names(await desk(request))})
 
 
 @router.get("/schema/types/{type}", operation_id="describe_type", summary="Everything needed to write one type.")
 async def describe(request: Request, type: str) -> Response:
     """Fields, kinds, values, states, edges, rules and an example, as far as you may read or write them."""
-    found = await schema.type_(_desk(request), type)
+    here = await desk(request)
+    found = await schema.type_(here, type)
     if found is not None:
         return Json(found)
-    known = await schema.type_names(_desk(request))
+    known = await schema.type_names(here)
     return problem(404, "unknown_type", f"there is no type {type!r} here", hint=suggest.hint_for(type, known))
 
 
@@ -42,7 +39,7 @@ async def changes(
     limit: Limit = 100,
 ) -> Response:
     """410 when the changes after the cursor are no longer all there: read the current state and begin anew."""
-    return Json(await history.feed(_desk(request), after, limit=limit))
+    return Json(await history.feed(await desk(request), after, limit=limit))
 
 
 @router.get("/nodes/{handle:path}/history", operation_id="history", summary="The timeline of a record, or its past.")
@@ -54,16 +51,11 @@ async def of_record(
     limit: Limit = 100,
 ) -> Response:
     """Newest first, as far as you may read it. In the path `#` is written `%23`."""
+    here = await desk(request)
     if as_of is None:
-        return Json(await history.of_record(_desk(request), handle, limit=limit, before=before))
+        return Json(await history.of_record(here, handle, limit=limit, before=before))
     try:
         at = history.instant(as_of)
     except ValueError as error:
         return problem(422, "invalid_parameter", str(error), hint="write ISO 8601", where="?as_of")
-    return Json(await history.as_of(_desk(request), handle, at))
-
-
-@router.get("/healthz", operation_id="health", summary="Whether the database answers.")
-async def health(request: Request) -> Response:
-    """503 when it does not."""
-    return Json({"ok": await _desk(request).is_alive()})
+    return Json(await history.as_of(here, handle, at))
