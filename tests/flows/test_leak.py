@@ -22,7 +22,6 @@ from ukai.app import ask, engine, identity
 from ukai.context import reading, rows
 from ukai.context.reader import Reader
 from ukai.kit.errors import UkaiError
-from ukai.llm import models
 from ukai.llm.scripted import Call, Scripted
 
 generate = sample.generator()
@@ -128,12 +127,14 @@ async def nosy(opened: engine.Engine, agent: str, who: str) -> str:
         return "Done."
 
     model = Scripted([list(calls), heard_by_model])
+    usual, own = engine.Engine.model, opened.agent(agent).model
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(models, "build", lambda *_, **__: model)
-        text = await heard(opened, agent, who, "Tell me everything.")
+        patch.setattr(engine.Engine, "model", lambda self, name: model if name == own else usual(self, name))
+        caller = identity.local(who)
+        outcome = await ask.ask(opened, agent, "Tell me everything.", caller=caller)
     # The arguments are the model's own words, and so is the name that an error repeats.
     spoken = {*HANDLES, *LABELS}
-    return _without(json.loads(text), asked, spoken)
+    return _without(record.as_json(outcome.run), asked, spoken)
 
 
 def _figures() -> list[tuple[str, str]]:
@@ -144,9 +145,8 @@ def _probe(handle: str) -> dict[str, Any]:
     return {"kind": "update_node", "target": {"handle": handle}, "set": {"memo": "x", "name": "y"}}
 
 
-def _without(said: list[Any], asked: list[str], spoken: set[str]) -> str:
+def _without(run: dict[str, Any], asked: list[str], spoken: set[str]) -> str:
     """What the tools gave back: the items of the saved calls, the answer, and what the model was shown but its own."""
-    run = next((part for part in said if isinstance(part, dict) and "calls" in part), {})
     items = [item for call in run.get("calls", ()) for item in call.get("items", ())]
     told = json.dumps([items, run.get("answer"), run.get("reason")], ensure_ascii=False)
     errors = "\n".join(asked)

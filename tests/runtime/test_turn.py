@@ -16,7 +16,7 @@ from ukai.access import Decision
 from ukai.context.told import Told
 from ukai.kit.errors import PermanentError, ToolFailed, ToolRetry
 from ukai.llm.scripted import Call, Scripted, ScriptFault, Wait
-from ukai.runtime import loop, turn
+from ukai.runtime import events, loop, turn
 
 SECRET = "postgres://u:hunter2@db"
 
@@ -30,7 +30,7 @@ async def test_the_model_asks_its_tools_and_answers_with_sources(database: store
     assert run.answer is not None
     assert run.answer.markdown == "The gate waits. [Memo#1/body]"
     assert [(c.sentence, c.item_key) for c in run.citations] == [(0, "Memo#1/body")]
-    assert [e.kind for e in run.events] == ["call", "usage", "usage", "answer", "citation"]
+    assert [e.kind for e in run.events] == ["usage", "call", "usage", "answer", "citation"]
     (call,) = run.calls
     assert (call.args_canonical, call.label, call.label_rule) == ('{"query":"gate"}', "data", "returned")
     assert call.t0 < call.t1
@@ -238,8 +238,8 @@ async def test_requests_tokens_seconds_and_money_end_a_turn_and_it_is_kept(datab
         await asyncio.Event().wait()
 
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        (endless, {"iterations": 3}, "request_limit of 3"),
-        (endless, {"tokens": 100}, "total_tokens_limit of 100"),
+        (endless, {"iterations": 3}, "the run may ask its model 3 times"),
+        (endless, {"tokens": 700}, "the run may use 700 tokens"),
         ([Call("search", {}), Wait(never, "late")], {"seconds": 0.05}, "no answer within 0.05 s"),
         (turns.Priced(endless), {"usd": Decimal("1")}, "the run may cost 1 USD"),
     ]
@@ -363,12 +363,13 @@ async def test_a_process_that_dies_in_the_middle_leaves_a_run_that_is_closed_lat
 
 
 async def test_progress_names_the_tool_and_nothing_of_its_result(database: store.Database):
-    said: list[str] = []
+    said: list[events.Event] = []
     asked = turns.asking(Scripted([Call("search", {"query": "q" * 200}), "So."]), [returning({"items": [SECRET]})])
 
-    await turn.turn(asked, db=database, clock=turns.Ticking(turns.NOW), progress=said.append)
+    await turn.turn(asked, db=database, clock=turns.Ticking(turns.NOW), listen=said.append)
 
-    assert said == ["search " + "q" * 69 + "…"]
+    assert [(e.kind, e.line) for e in said] == [("tool_started", "search " + "q" * 69 + "…"), ("tool_ended", "")]
+    assert said[1].data == {"call_id": "call-1", "tool": "search", "label": "data", "items": 1}
 
 
 async def test_a_secret_in_a_result_is_masked_in_the_record(database: store.Database):

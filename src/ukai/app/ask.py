@@ -10,18 +10,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
 from ukai import record
-from ukai.app import budgets, engine, identity, tooling
+from ukai.access import Decision, decision
+from ukai.app import budgets, engine, identity, rules, telemetry, tooling
 from ukai.context import told
 from ukai.context.reader import Reader
 from ukai.kit import canonical, ids
-from ukai.runtime import events, turn
-from ukai.runtime.agent import Agent
+from ukai.runtime import events, skills, turn
+from ukai.runtime.agent import CHANNELS, Agent, Skill
 from ukai.runtime.tools import ToolSpec
 
 EXCERPT = 160
@@ -71,7 +72,7 @@ class Outcome:
 
     def as_json(self) -> dict[str, Any]:
         """The document of the run, as the one who asked may have it."""
-        return record.as_json(self.run)
+        return record.for_its_reader(record.as_json(self.run))
 
 
 async def ask(
@@ -94,49 +95,60 @@ async def ask(
     """One turn, sealed. `cancel`, once it is set, ends it with what was done until then.
 
     `place`: where the answer goes; None is the caller's own screen. `earlier`: what was said before in the
-    conversation, oldest first, as far as everybody in the place may read it. Raises UnknownAgent, NotServed.
+    conversation, oldest first, as far as everybody in the place may read it. Raises UnknownAgent, NotServed,
+    UnknownSkill.
     """
     clock = opened.clock
     run_id = str(ids.time_ordered(clock.now()))
     served = opened.agent(agent)
-    progress(events.Event(kind="started", at=clock.now(), data={"run_id": run_id, "agent": served.name}))
+    wanted = skills.wanted(question, served.skills, named=skill)
 
-    def status(text: str) -> None:
-        progress(events.Event(kind="status", at=clock.now(), data={"text": text}))
+    def tell(kind: events.Kind, **data: Any) -> None:
+        progress(events.Event(kind=kind, at=clock.now(), data=data))
 
+    tell("started", run_id=run_id, agent=served.name)
     # Who may ask is a matter of the caller alone; what may be read, of everybody who reads the answer.
-    invoke = opened.rights(served, caller.principal, surface).invoke
+    invoke = _invoke(opened, served, caller.principal, surface)
     reader = opened.reader(served, opened.rights(served, caller.principal, surface, place))
-    await opened.keep_up(status)
+    if wanted.skill is not None and wanted.skill.scope is not None:
+        reader = replace(reader, scope=wanted.skill.scope)
+    if invoke.allowed:
+        await opened.keep_up(lambda text: tell("status", text=text))
     run = await turn.turn(
         turn.Ask(
             agent=served.name,
-            prompt=served.prompt,
-            question=question,
+            prompt=_prompt(served, wanted.skill),
+            question=wanted.question,
             principal=caller.principal,
             audience=tuple(c.id for c in reader.rights.audience.callers),
             surface=surface,
             invoke=invoke,
             model=opened.model(served.model),
             tools=tooling.bound(opened, served, reader, principal=caller.principal, run_id=run_id),
+            attached=_attached(served, wanted.skill),
             run_id=run_id,
-            allowance=budgets.allowance(opened, served, caller.principal),
-            config=_config(opened, served),
+            allowance=budgets.allowance(opened, served, caller.principal, wanted.skill and wanted.skill.budget),
+            # An evaluation asks in the name of others: it spends nothing of their day.
+            shared=None if opened.tape else budgets.ledger(opened, served, caller.principal),
+            rules=rules.rules_for(opened, served, exhaustive=case_id is not None),
+            earlier=[(e.question, e.answer) for e in earlier],
+            hosts=opened.catalog.settings.links,
+            config=config(opened, served, wanted.skill),
             build=opened.stamp,
-            told=await _told(opened, question, reader) if invoke.allowed else (),
+            told=await _told(opened, wanted.question, reader) if invoke.allowed else (),
             case_id=case_id,
             rep=rep,
             as_of=as_of,
         ),
         db=opened.db,
         clock=clock,
-        progress=status,
+        listen=progress,
+        cancel=cancel,
     )
+    telemetry.observed(run, conversation=conversation)
     outcome = Outcome(run=run, text=run.answer.markdown if run.answer else run.reason, sources=sources(run))
-    kind: events.Kind = "answer" if run.answer else "refused"
-    progress(events.Event(kind=kind, at=clock.now(), data={"text": outcome.text}))
-    ended = {"run_id": run_id, "status": run.status, "reason": run.reason}
-    progress(events.Event(kind="ended", at=clock.now(), data=ended))
+    tell("answer" if run.answer else "refused", text=outcome.text)
+    tell("ended", run_id=run_id, status=run.status, reason=run.reason)
     return outcome
 
 
@@ -154,7 +166,26 @@ async def _told(opened: engine.Engine, question: str, reader: Reader) -> list[to
         return await told.told(tx, question, reader=reader)
 
 
-def _config(opened: engine.Engine, agent: Agent) -> record.Config:
+def _invoke(opened: engine.Engine, agent: Agent, principal: str, surface: str) -> Decision:
+    """Whether the caller may use the agent here: by policy, and because the agent is served on this surface at all."""
+    if surface in CHANNELS and surface not in agent.channels:
+        reason = f"{agent.name} is served on {', '.join(agent.channels)}, not on {surface}"
+        return Decision(allowed=False, reason=reason, refusal=decision.refusal("invoke"), denied_by=("channels",))
+    return opened.rights(agent, principal, surface).invoke
+
+
+def _prompt(agent: Agent, skill: Skill | None) -> str:
+    return agent.prompt if skill is None else f"{agent.prompt}\n\n{skills.prose(skill)}"
+
+
+def _attached(agent: Agent, skill: Skill | None) -> list[turn.Attachment]:
+    """What hangs on the turn: the skills that it may still use. Memory attaches here too."""
+    others = {name: s for name, s in agent.skills.items() if skill is None or name != skill.name}
+    offered = skills.offered(others)
+    return [] if offered is None else [offered]
+
+
+def config(opened: engine.Engine, agent: Agent, skill: Skill | None) -> record.Config:
     """What may differ between two runs that are compared: every soft part by its hash."""
     catalog = opened.catalog
     prose = {f"agents/{agent.name}/SKILL.md": _sha(agent.prose)}
@@ -162,11 +193,12 @@ def _config(opened: engine.Engine, agent: Agent) -> record.Config:
     prose |= {f"agents/{agent.name}/skills/{name}/SKILL.md": _sha(s.prose) for name, s in agent.skills.items()}
     specs = {name: tool.spec for name, tool in catalog.tools.items()} | dict(agent.own_tools)
     prose |= {f"tool:{name}": _described(specs[name]) for name in agent.tools if name in specs}
-    rules = {i: g for i in agent.guardrails if (g := catalog.guardrails.get(i)) is not None}
+    found = {i: g for i in agent.guardrails if (g := catalog.guardrails.get(i)) is not None}
     return record.Config(
         model=agent.model_use or agent.model,
         prose=prose,
-        guardrails={i: f"{g.version} {g.sha256}" for i, g in rules.items()},
+        guardrails={i: f"{g.version} {g.sha256}" for i, g in found.items()},
+        skill=skill.name if skill is not None else None,
     )
 
 
@@ -190,7 +222,10 @@ def sources(run: record.Run) -> tuple[Source, ...]:
                 key = f"{item.item_key}/{name}"
                 said.setdefault(key, Source(key=key, text=f"{name}: {value}", as_of=item.as_of))
     cited = dict.fromkeys(c.item_key for c in run.citations)
-    return tuple(said.get(key) or said.get(key.rpartition("/")[0]) or Source(key=key, text="") for key in cited)
+    found = [said.get(key) or said.get(key.rpartition("/")[0]) or Source(key=key, text="") for key in cited]
+    # Once words were rewritten, a source must not show them in their place.
+    fired = any(f.verdict != "pass" for f in run.firings)
+    return tuple(replace(s, text="") for s in found) if fired else tuple(found)
 
 
 def shown(outcome: Outcome) -> str:
@@ -199,10 +234,12 @@ def shown(outcome: Outcome) -> str:
     lines = [outcome.text if run.answer else f"{run.status}: {run.reason}"]
     if outcome.sources:
         lines += ["", "Sources"]
-        lines += [f"  [{s.key}] {_excerpt(s.text)}" for s in outcome.sources]
+        lines += [f"  [{s.key}] {_excerpt(s.text)}".rstrip() for s in outcome.sources]
     lines += ["", "Considered"]
     for call in sorted(run.calls, key=_number):
-        lines.append(f"  {call.tool} {call.args_canonical} -> {call.label}, {len(call.items)} items")
+        # What the model put into its calls may be words that a rule held back.
+        arguments = "" if any(f.verdict != "pass" for f in run.firings) else f" {call.args_canonical}"
+        lines.append(f"  {call.tool}{arguments} -> {call.label}, {len(call.items)} items")
     if not run.calls:
         lines.append("  nothing")
     lines += ["", f"Run {run.run_id} ({run.status}); ukai run show {run.run_id} tells all of it."]

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,14 +23,18 @@ from ukai.kit.clock import Clock, SystemClock
 from ukai.kit.errors import PermanentError
 from ukai.llm import minilm, models
 from ukai.llm.cache import Cache
+from ukai.llm.remembered import Remembered
 from ukai.runtime.agent import Agent
 from ukai.runtime.tools import Bound
+from ukai.runtime.verdicts import Verdicts
 
 EMBED_NOW, EMBED_AMONG = 64, 1_280
 """New passages that are embedded before a question is answered, in less than a second, while so few wait that twenty
 questions are enough. More of them wait for `catch_up(embed=None)`: a second a question would gain nothing.
 """
 
+REMEMBERED = 10_000
+"""Sentences whose vectors stay in this process; the same evidence is read for many questions."""
 ABANDONED = timedelta(minutes=15)
 """A run that was silent for so long has no process any more: no turn lasts longer, and each call and each answer of the
 model is a sign of life."""
@@ -76,6 +81,8 @@ class Engine:
     clock: Clock
     stamp: record.Build
     environ: Mapping[str, str]
+    verdicts: Verdicts
+    """What rules said before."""
     tape: Tape | None = None
 
     @property
@@ -88,6 +95,11 @@ class Engine:
         """What reading needs to know of the graph."""
         types = {t.type: t for d in self.catalog.domains.values() for t in d.types}
         return Library(types=types, cache=self.cache)
+
+    @cached_property
+    def embedder(self) -> Remembered:
+        """Embeds sentences: of evidence while an answer is chosen, of the answer while rules read it."""
+        return Remembered(self.cache.embedder, size=REMEMBERED)
 
     def agent(self, name: str) -> Agent:
         """The agent, ready to be served. Raises UnknownAgent, NotServed."""
@@ -109,7 +121,7 @@ class Engine:
         spec = self.catalog.models.resolve(name).spec
 
         def build() -> Any:
-            return models.build(spec, environ=self.environ, embedder=lambda: self.cache.embedder)
+            return models.build(spec, environ=self.environ, embedder=lambda: self.embedder)
 
         return build() if self.tape is None else self.tape.model(spec.use, build)
 
@@ -173,4 +185,5 @@ async def opened(
             clock=now,
             stamp=record.Build(commit=stamp.commit, tree=stamp.tree) if stamp else record.Build(),
             environ=environ,
+            verdicts=Verdicts(db=database),
         )

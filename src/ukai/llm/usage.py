@@ -65,6 +65,16 @@ def of(response: ModelResponse) -> Usage:
     )
 
 
+def price(provider: str, name: str, url: str | None, input: int, output: int) -> Decimal | None:
+    """What a request of so many tokens would cost now; None where no price is known."""
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.usage import RequestUsage
+
+    used = RequestUsage(input_tokens=input, output_tokens=output)
+    asked = ModelResponse(parts=[], usage=used, provider_url=url)
+    return _price(asked, provider, name)[0]
+
+
 def total(usages: Iterable[Usage]) -> tuple[Usage, ...]:
     """One line a model, in order of first use. A price that is missing once is missing in the sum."""
     lines: dict[str, Usage] = {}

@@ -41,7 +41,7 @@ from ukai.record.run import (
     Start,
     Usage,
 )
-from ukai.record.seal import as_json, dumps, load, verify
+from ukai.record.seal import as_json, dumps, for_its_reader, load, verify
 
 __all__ = [
     "SCHEMA",
@@ -74,6 +74,7 @@ __all__ = [
     "close_abandoned",
     "dumps",
     "erase",
+    "for_its_reader",
     "label",
     "load",
     "page",

@@ -68,6 +68,7 @@ class Draft:
         self._start = clean(start)
         self._clock = clock
         self._entries: list[Entry] = []
+        self._calls: list[Call] = []
         self._is_sealed = False
 
     @property
@@ -80,6 +81,11 @@ class Draft:
         """All so far."""
         return tuple(self._entries)
 
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls so far, as they are kept."""
+        return tuple(self._calls)
+
     def add(self, part: Part) -> Entry:
         """Something happened. A call's figures and an answer's sentences are read here, once.
 
@@ -88,6 +94,8 @@ class Draft:
         part = clean(part)
         if isinstance(part, Call) and part.figures is None:
             part = replace(part, figures=figures_of(part))
+        if isinstance(part, Call):
+            self._calls.append(part)
         if isinstance(part, Answer) and not part.sentences:
             part = replace(part, sentences=units_of(part.markdown))
         return self._append(_kind_of(part), seal.as_json(part))

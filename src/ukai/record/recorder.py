@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from ukai.kit.clock import Clock
 from ukai.record import rows
 from ukai.record.draft import Draft, Part, RunSealed
-from ukai.record.run import Run, Start, Status
+from ukai.record.run import Call, Run, Start, Status
 from ukai.store import Database
 
 
@@ -28,12 +29,19 @@ class Recorder:
             await rows.begin(tx, draft.start)
         return cls(db, draft)
 
-    async def add(self, part: Part) -> None:
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls so far, as they are kept."""
+        return self._draft.calls
+
+    async def add(self, *parts: Part) -> None:
         """Something happened. Raises RunSealed when the run has ended."""
+        if not parts:
+            return
         async with self._turn:
-            entry = self._draft.add(part)
+            entries = [self._draft.add(part) for part in parts]
             async with self._db.transaction() as tx:
-                await rows.append(tx, self._draft.start.run_id, [entry])
+                await rows.append(tx, self._draft.start.run_id, entries)
 
     async def refer(self, kind: str, id: str) -> None:
         """A record kept elsewhere: `composition`, `decision`, `commit`; or a `note`."""
@@ -42,8 +50,13 @@ class Recorder:
             async with self._db.transaction() as tx:
                 await rows.append(tx, self._draft.start.run_id, [entry])
 
-    async def seal(self, status: Status, *, reason: str = "") -> Run:
-        """End and seal. Raises RunSealed when somebody closed it as abandoned meanwhile: that record then stands."""
+    async def seal(self, status: Status, *, reason: str = "", parts: Sequence[Part] = ()) -> Run:
+        """End with `parts` and seal, in one transaction.
+
+        Raises RunSealed when somebody closed it as abandoned meanwhile: that record then stands.
+        """
+        for part in parts:
+            self._draft.add(part)  # the sealed run takes the place of its entries, so these need no rows of their own
         run = self._draft.seal(status, reason=reason)
         async with self._db.transaction() as tx:
             if not await rows.finish(tx, run):

@@ -42,6 +42,8 @@ class Config:
     """Surface (`agents/deal-coach/SKILL.md`) -> sha256."""
     guardrails: Mapping[str, str] = field(default_factory=dict[str, str])
     """Rule -> `version sha256`."""
+    skill: str | None = None
+    """The skill that whoever asked named (P5.1)."""
     corpus_snapshot: str | None = None
 
 
@@ -194,6 +196,8 @@ class Firing:
     marks: tuple[Mark, ...] = ()
     rewrite_of: str | None = None
     """The text before the rewrite, into which `marks` point; None where nothing was rewritten."""
+    held: str | None = None
+    """The text that this rule held back, into which `marks` point; None where it did not."""
 
 
 @dataclass(frozen=True, kw_only=True)

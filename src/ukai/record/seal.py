@@ -29,6 +29,30 @@ def as_json(value: object) -> Any:
     return value
 
 
+def for_its_reader(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document of a run for whoever asked: without the words that a rule held back or had rewritten (P4.5).
+
+    The record keeps them for the checks and for those who audit. Where a rule fired, what the tools returned stays out
+    too, since the words came from there, and so do their arguments, which the model wrote.
+    """
+    firings: list[dict[str, Any]] = document.get("firings", [])
+    if all(f["verdict"] == "pass" for f in firings):
+        return dict(document)
+    return {
+        **document,
+        "firings": [{k: v for k, v in f.items() if k not in _HELD} for f in firings],
+        "calls": [_without_words(call) for call in document.get("calls", [])],
+    }
+
+
+_HELD = frozenset({"marks", "rewrite_of", "held"})
+
+
+def _without_words(call: dict[str, Any]) -> dict[str, Any]:
+    items = [{k: v for k, v in item.items() if k not in ("text", "value")} for item in call.get("items", [])]
+    return {**call, "args_canonical": "{}", "figures": [], "items": items}
+
+
 def dumps(run: Run) -> str:
     """Canonical JSON of a run."""
     return canonical.dumps(as_json(run))
@@ -101,7 +125,8 @@ def _gaps(run: Run) -> Iterator[Finding]:
         if citation.item_key not in known:
             yield _broken(f"/citations/{i}/item_key", "the citation names an item that no call returned")
     for i, firing in enumerate(run.firings):
-        text = firing.rewrite_of if firing.rewrite_of is not None else (run.answer.markdown if run.answer else "")
+        sent = run.answer.markdown if run.answer else ""
+        text = next((t for t in (firing.rewrite_of, firing.held) if t is not None), sent)
         for k, mark in enumerate(firing.marks):
             if firing.stage == "output" and text and text[mark.start : mark.end] != mark.text:
                 yield _broken(f"/firings/{i}/marks/{k}", "the mark's words do not stand there")

@@ -9,13 +9,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from pydantic_ai import Agent, RunContext, Tool, UsageLimits
 from pydantic_ai import exceptions as engine
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import Model
 from pydantic_core import to_jsonable_python
 
@@ -24,9 +31,9 @@ from ukai.context.passages import instant
 from ukai.kit import canonical
 from ukai.kit.clock import Clock
 from ukai.kit.errors import ToolFailed, ToolRetry
-from ukai.llm import usage as usages
 from ukai.record import predicate
-from ukai.runtime.budget import Allowance
+from ukai.runtime import events
+from ukai.runtime.budget import Allowance, Spent
 from ukai.runtime.tools import Bound, ToolSpec, arguments_problem
 
 RESULT_CHARACTERS = 60_000
@@ -35,10 +42,24 @@ TOOL_SECONDS = 60.0
 SAME_CALL = 2
 """How often a turn may make the same call; then the model is told what it already has."""
 RETRIES = 3
+"""How often a model that says nothing is asked again."""
+COMPOSED = "compose_context"
+"""The tool under whose name a document stands in the conversation that was composed before the model was asked."""
 
-Ending = Literal["answered", "budget", "error", "cancelled"]
-Keep = Callable[[record.Call | record.Usage], Awaitable[None]]
-Progress = Callable[[str], None]
+Ending = Literal["answered", "budget", "error"]
+Keep = Callable[[record.Call], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """What was composed about the question, as if the model had called for it."""
+
+    id: str
+    """Of the composition."""
+    shown: Any
+    """What the model reads: text, or JSON."""
+    items: Sequence[record.Item]
+    """What it shows, for citations and checks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +77,8 @@ class _Calls:
 
     clock: Clock
     keep: Keep
-    progress: Progress
+    listen: events.Listener
+    shows_arguments: bool
     made: dict[str, int] = field(default_factory=dict[str, int])
     count: int = 0
     known: set[str] = field(default_factory=set[str])
@@ -73,6 +95,9 @@ class _Calls:
         before, self.kept = self.kept, asyncio.Event()
         return f"call-{self.count}", before, self.kept
 
+    def tell(self, kind: events.Kind, **data: Any) -> None:
+        self.listen(events.Event(kind=kind, at=self.clock.now(), data=data))
+
 
 async def run(
     model: Model,
@@ -83,55 +108,80 @@ async def run(
     allowance: Allowance,
     keep: Keep,
     clock: Clock,
-    progress: Progress,
+    listen: events.Listener,
+    shows_arguments: bool = True,
+    earlier: Sequence[tuple[str, str]] = (),
+    document: Document | None = None,
 ) -> Ended:
-    """Ask `model`, with `tools`, until it answers. What it ends in is a value; only a cancelled task raises."""
-    calls = _Calls(clock=clock, keep=keep, progress=progress)
+    """Ask `model`, with `tools`, until it answers. What it ends in is a value; only a cancelled task raises.
+
+    `model` asks its purse by itself. `earlier`: questions and answers of the same conversation. `shows_arguments`:
+    whether events may tell what the model put into a call, which may be words of the answer to come.
+    """
+    calls = _Calls(clock=clock, keep=keep, listen=listen, shows_arguments=shows_arguments)
     agent: Agent[object, str] = Agent(
         model,
         instructions=prompt,
         tools=[_tool(t, calls) for t in tools],
-        retries=RETRIES,
+        # A call that reaches no tool is answered as often as it is made: the allowance ends that.
+        retries={"tools": allowance.iterations + 1, "output": RETRIES},
     )
-    limits = UsageLimits(request_limit=allowance.iterations, total_tokens_limit=allowance.tokens, cost_limit=None)
-    messages: list[ModelMessage] = []
+    opening = await _opening(question, earlier, document, calls)
+    asked = None if document is not None else question
     clock_out = asyncio.timeout(allowance.seconds)
+    unlimited = UsageLimits(request_limit=None)
     try:
-        async with clock_out, agent.iter(question, usage_limits=limits) as turn:
-            try:
-                async for _ in turn:
-                    messages = list(turn.ctx.state.message_history)
-                    await _keep_unmade(messages, calls)
-                    if _spent(messages, allowance):
-                        return Ended(how="budget", reason=f"the run may cost {allowance.usd} USD")
-            finally:
-                messages = list(turn.ctx.state.message_history)
+        async with clock_out, agent.iter(asked, message_history=opening, usage_limits=unlimited) as turn:
+            async for _ in turn:
+                await _keep_unmade(turn.ctx.state.message_history, calls)
             return Ended(how="answered", text=turn.result.output if turn.result else "")
     except TimeoutError as fault:
         if clock_out.expired():
             return Ended(how="budget", reason=f"no answer within {allowance.seconds:g} s")
         return Ended(how="error", reason=f"the model ended the turn: {_short(fault) or 'it took too long'}")
-    except engine.UsageLimitExceeded as stop:
+    except Spent as stop:
         return Ended(how="budget", reason=str(stop))
     except (engine.AgentRunError, engine.UserError) as fault:
         return Ended(how="error", reason=f"the model ended the turn: {_short(fault)}")
-    finally:
-        with suppress(record.RunSealed):
-            for message in messages:
-                if isinstance(message, ModelResponse):
-                    used = usages.of(message)
-                    await keep(
-                        record.Usage(
-                            model=used.model, input=used.input, output=used.output, cached=used.cached, usd=used.usd
-                        )
-                    )
 
 
-def _spent(messages: Sequence[ModelMessage], allowance: Allowance) -> bool:
-    if allowance.usd is None:
-        return False
-    known = [usages.of(m).usd for m in messages if isinstance(m, ModelResponse)]
-    return sum((usd for usd in known if usd is not None), start=allowance.usd * 0) > allowance.usd
+async def _opening(
+    question: str, earlier: Sequence[tuple[str, str]], document: Document | None, calls: _Calls
+) -> list[ModelMessage]:
+    """What stands before the model's first word: earlier exchanges, and the document in the place of a first call."""
+    messages: list[ModelMessage] = []
+    for asked, answered in earlier:
+        messages += [
+            ModelRequest(parts=[UserPromptPart(asked)]),
+            ModelResponse(parts=[TextPart(answered)]),
+        ]
+    if document is None:
+        return messages
+    call_id, _, kept = calls.begin()
+    arguments = {"question": question}
+    calls.made[f"{COMPOSED} {canonical.dumps(arguments)}"] = 1
+    calls.known.add(call_id)
+    now = calls.clock.now()
+    await calls.keep(
+        record.Call(
+            call_id=call_id,
+            tool=COMPOSED,
+            args_canonical=canonical.dumps(arguments),
+            t0=now,
+            t1=now,
+            label="data" if document.items else "nothing",
+            label_rule="returned" if document.items else "empty",
+            items=tuple(document.items),
+            raw_sha256=hashlib.sha256(canonical.dumps(document.shown).encode()).hexdigest(),
+        )
+    )
+    kept.set()
+    return [
+        *messages,
+        ModelRequest(parts=[UserPromptPart(question)]),
+        ModelResponse(parts=[ToolCallPart(COMPOSED, arguments, tool_call_id=call_id)]),
+        ModelRequest(parts=[ToolReturnPart(COMPOSED, document.shown, tool_call_id=call_id)]),
+    ]
 
 
 async def _keep_unmade(messages: Sequence[ModelMessage], calls: _Calls) -> None:
@@ -183,7 +233,8 @@ async def _called(bound: Bound, arguments: Mapping[str, Any], calls: _Calls) -> 
     identity = f"{spec.name} {said}"
     calls.made[identity] = calls.made.get(identity, 0) + 1
     call_id, before, kept = calls.begin()
-    calls.progress(f"{spec.name} {_brief(arguments)}")
+    about = {"about": _brief(arguments)} if calls.shows_arguments else {}
+    calls.tell("tool_started", call_id=call_id, tool=spec.name, **about)
     t0 = calls.clock.now()
     try:
         outcome, error = await _outcome(bound, arguments, made=calls.made[identity])
@@ -191,6 +242,7 @@ async def _called(bound: Bound, arguments: Mapping[str, Any], calls: _Calls) -> 
             outcome, error_when=_predicate(spec.error_when), empty_when=_predicate(spec.empty_when)
         )
         shown, is_cut = _cut(outcome.result)
+        items = tuple(_items(shown, spec, call_id))
         t1 = calls.clock.now()
         await before.wait()
         await calls.keep(
@@ -204,10 +256,11 @@ async def _called(bound: Bound, arguments: Mapping[str, Any], calls: _Calls) -> 
                 label_rule=rule,
                 truncated=is_cut,
                 error_code=outcome.exception or ("timeout" if outcome.timed_out else None),
-                items=tuple(_items(shown, spec, call_id)),
+                items=items,
                 raw_sha256=hashlib.sha256(canonical.dumps(outcome.result).encode()).hexdigest(),
             )
         )
+        calls.tell("tool_ended", call_id=call_id, tool=spec.name, label=label, items=len(items))
     finally:
         kept.set()
     if error is not None:

@@ -1,0 +1,141 @@
+"""Links and images of an answer: only what its sources or the workspace name stays live (P3.4, pain of exfiltration).
+
+A record that somebody else wrote may ask a model to show an image or a link whose address carries what was read: most
+clients fetch images and previews without being asked. So an address stays as it is only when the question or a result
+of this turn holds it whole, or when its host is on the workspace's list. Images are fetched by themselves and need the
+list. Of every other address the host is left, in a form that no client makes a link of.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+_TARGET = r"<[^<>\n]*>|(?:[^\s()<>]|\((?:[^\s()]|\([^\s()]*\))*\))*"
+_INLINE = re.compile(
+    rf"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\(\s*(?P<target>{_TARGET})(?:\s+[^)\n]*)?\s*\)", re.DOTALL
+)
+_REFERENCE = re.compile(rf"^(?P<head>[ >]{{0,12}}\[[^\]\n]+\]:)\s*(?P<target>{_TARGET})[^\n]*$", re.MULTILINE)
+_TAG = re.compile(
+    r"<(?=/?[A-Za-z!][^<>]*[\s/\"'=][^<>]*>?|/?(?:script|style|iframe|img|svg|object|embed)\b)", re.IGNORECASE
+)
+_BARE = re.compile(
+    r"(?P<url>(?<![\w])(?:(?:https?|ftp|wss?|file|data|javascript|vbscript|slack|tel|sms|mailto):|//(?=[\w-]+\.))"
+    r"[^\s<>\"'`|\])]*|(?<![\w.@/-])www\.[^\s<>\"'`|\])]+)",
+    re.IGNORECASE,
+)
+_TRAILING = ".,;:!?*_~"
+_INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+"""Characters that show nothing and can carry text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sanitised:
+    """An answer that reaches out to nothing unknown."""
+
+    text: str
+    removed: tuple[str, ...] = ()
+    """Hosts (or schemes) of what was taken out, in order."""
+
+
+def sanitised(markdown: str, *, known: Iterable[str], hosts: Sequence[str] = ()) -> Sanitised:
+    """The answer as it may leave.
+
+    `known`: texts of this turn, whose addresses may be repeated whole. `hosts`: names, and `*.x.example` for all below.
+    """
+    removed: list[str] = []
+    sources = "\n".join(known) if "/" in markdown or ":" in markdown else ""
+
+    def may_show(target: str, *, is_image: bool) -> bool:
+        address = _address(target)
+        return _is_listed(address, hosts) or (not is_image and _stands(address, sources))
+
+    def inline(match: re.Match[str]) -> str:
+        target, text = match["target"], match["text"]
+        if not target or target.startswith("#") or may_show(target, is_image=bool(match["image"])):
+            return match[0]
+        removed.append(_host(target))
+        return f"{text} ({_gone(target)})" if text.strip() else _gone(target)
+
+    def reference(match: re.Match[str]) -> str:
+        # One definition may serve an image, which is fetched by itself.
+        if may_show(match["target"], is_image=True):
+            return match[0]
+        removed.append(_host(match["target"]))
+        return f"{match['head']} {_gone(match['target'])}"
+
+    text = _INVISIBLE.sub("", markdown)
+    text = _TAG.sub("‹", _again(_INLINE, inline, text))
+    text = _REFERENCE.sub(reference, text)
+    return Sanitised(text=_bare(text, may_show, removed), removed=tuple(removed))
+
+
+def _again(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
+    """Until nothing changes: an image inside a link is a link inside a text only once it is taken out."""
+    for _ in range(8):
+        after = pattern.sub(replace, text)
+        if after == text:
+            break
+        text = after
+    return text
+
+
+def _bare(text: str, may_show: Callable[..., bool], removed: list[str]) -> str:
+    kept = {m.span("target") for m in _INLINE.finditer(text)} | {m.span("target") for m in _REFERENCE.finditer(text)}
+
+    def bare(match: re.Match[str]) -> str:
+        start, end = match.span()
+        if any(s <= start and end <= e for s, e in kept):
+            return match[0]  # judged where it stands as the target of a link
+        url = match["url"].rstrip(_TRAILING)
+        tail = match["url"][len(url) :]
+        if may_show(url, is_image=False):
+            return match[0]
+        removed.append(_host(url))
+        return _gone(url) + tail
+
+    return _BARE.sub(bare, text)
+
+
+def _address(target: str) -> str:
+    return html.unescape(target.strip().strip("<>").strip())
+
+
+def _stands(address: str, sources: str) -> bool:
+    """Whole: not as the beginning of a longer one, which might be the harmless half of it."""
+    if not address or len(address) > 2_000:
+        return False
+    at = sources.find(address)
+    while at >= 0:
+        after = sources[at + len(address) : at + len(address) + 1]
+        if not re.match(r"[\w/?=&#%+~-]", after or " "):
+            return True
+        at = sources.find(address, at + 1)
+    return False
+
+
+def _is_listed(address: str, hosts: Sequence[str]) -> bool:
+    try:
+        parts = urlsplit(address)
+        host = (parts.hostname or "").casefold()
+    except ValueError:
+        return False
+    if parts.scheme not in ("http", "https") or "@" in parts.netloc or "\\" in address:
+        return False
+    return any(host == h.casefold() or (h.startswith("*.") and host.endswith(h[1:].casefold())) for h in hosts)
+
+
+def _host(target: str) -> str:
+    """What may still be said of it: nothing in which data could be hidden but a name to recognise it by."""
+    address = unquote(_address(target))
+    match = re.match(r"(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#@\s]*@)?(?P<host>[^/?#\s:]+)", address, re.IGNORECASE)
+    host = match["host"] if match else address.partition(":")[0] if ":" in address else address.partition("/")[0]
+    labels = re.sub(r"[^\w.-]", "", host).casefold().split(".")
+    return ".".join(labels[-2:])[:60]  # data is hidden in the labels before
+
+
+def _gone(target: str) -> str:
+    return f"address removed: {_host(target).replace('.', '[.]') or 'unreadable'}"
