@@ -1,4 +1,4 @@
-"""Nodes, edges and their history are written by the commit function, and beside it by `gate/rows.py` alone (W3)."""
+"""Nodes, edges and their history are written by the commit function, and beside it by `gate/rows/` alone (W3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "ukai"
-WRITERS = {"gate/rows.py"}
+WRITERS = "gate/rows/"
 TABLES = "node|edge|change|change_text|commit|claim|idempotency|attempt|domain|domain_version|node_type|edge_type|feed"
 WRITES = re.compile(
     rf"\b(insert\s+into|update|delete\s+from|truncate|copy)\s+(only\s+)?(public\.)?(\"?)({TABLES})\4(?=[\s(;\"']|$)",
@@ -19,7 +19,7 @@ def offenders(source: Path) -> list[str]:
     found: list[str] = []
     for file in sorted(source.rglob("*.py")):
         name = file.relative_to(source).as_posix()
-        if name in WRITERS or name.startswith(MIGRATIONS):
+        if name.startswith((WRITERS, MIGRATIONS)):
             continue
         text = file.read_text("utf-8")
         found += [f"{name}:{text.count(chr(10), 0, m.start()) + 1}: {m.group()}" for m in WRITES.finditer(text)]

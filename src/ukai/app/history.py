@@ -108,7 +108,7 @@ def lines(changes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"{change['at']}  {change['op']} {change['handle']}  version {change['version']}  by {who}"
         for name in change["fields"]:
             before, after = change["before"].get(name), change["after"].get(name)
-            told = f"{_short(before)} -> {_short(after)}" if change["op"] == "update" else _short(after or before)
+            told = f"{shown(before)} -> {shown(after)}" if change["op"] == "update" else shown(after or before)
             yield f"    {name}: {told}"
 
 
@@ -140,6 +140,7 @@ def _written(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _short(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value in one line."""
     text = "none" if value is None else str(value)
     return text if len(text) <= 80 else text[:79] + "…"

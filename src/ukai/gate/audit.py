@@ -61,24 +61,41 @@ async def refused(
     entropy: ids.Entropy,
 ) -> int:
     """Record a refused attempt; its number. Raises AuditFailed when that cannot be done."""
-    found = [r for r in rejections if r.severity == "error"]
     body = _storable(kept(source, catalogue))
     try:
         async with db.transaction() as tx:
-            return await rows.save_attempt(
-                tx,
-                id=ids.time_ordered(at, entropy=entropy),
-                at=at,
-                author=author,
-                key=key,
-                hash=hash_of(body),
-                codes=sorted({r.code for r in found}),
-                fingerprints=list(rejection.fingerprints(found)),
-                findings=[_storable(r.as_json()) for r in rejections],
-                body=body,
-            )
+            return await written(tx, author=author, body=body, key=key, rejections=rejections, at=at, entropy=entropy)
     except (failures.UkaiError, rows.Fault) as error:
         raise AuditFailed(str(error), rejections=rejections) from error
+
+
+async def written(
+    tx: store.Transaction,
+    *,
+    author: Author,
+    body: Any,
+    key: str,
+    rejections: Sequence[rejection.Rejection],
+    at: datetime,
+    entropy: ids.Entropy,
+) -> int:
+    """The same inside a transaction that goes on: of a bulk, whose other rows are written with it. `body` is what was
+    refused, masked (`kept`).
+    """
+    found = [r for r in rejections if r.severity == "error"]
+    body = _storable(body)
+    return await rows.save_attempt(
+        tx,
+        id=ids.time_ordered(at, entropy=entropy),
+        at=at,
+        author=author,
+        key=key,
+        hash=hash_of(body),
+        codes=sorted({r.code for r in found}),
+        fingerprints=list(rejection.fingerprints(found)),
+        findings=[_storable(r.as_json()) for r in rejections],
+        body=body,
+    )
 
 
 async def attempts(tx: store.Transaction, *, author: str = "", run: str = "", limit: int = 100) -> list[Attempt]:

@@ -29,10 +29,11 @@ async def run(
         if why == "in_progress":
             break  # the same proposal under the same key is being written: its sender will hear
         program.body["thorough"] = True
-        await asyncio.sleep(_pause(entropy))
+        await asyncio.sleep(pause(entropy))
     return {"problems": [{"code": "in_progress" if why == "in_progress" else "busy", "where": ""}]}
 
 
-def _pause(entropy: ids.Entropy) -> float:
+def pause(entropy: ids.Entropy) -> float:
+    """Seconds before the next try, so that two do not meet again."""
     low, high = PAUSE_S
     return low + (high - low) * entropy(1)[0] / 255

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
+from uuid import UUID
 
 from ukai.kit import document
 
@@ -46,6 +47,14 @@ class Op:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Revived:
+    """The deleted node that a create of an undo brings back."""
+
+    id: UUID
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class CreateNode(Op):
     """A new node. Items of a batch are parsed into this too."""
 
@@ -56,7 +65,9 @@ class CreateNode(Op):
     ref: str = ""
     """The name by which other parts of the delta mean it, `$pr`; empty when it has none."""
     to_state: str | None = None
-    """The state it begins in; None takes the type's first initial state."""
+    """The state it begins in; None takes the type's first initial state, or of a revived node none."""
+    revives: Revived | None = None
+    """Only in an undo."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +83,8 @@ class UpdateNode(Op):
     test: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Values that the fields must hold for the operation to apply."""
     to_state: str | None = None
+    stateless: bool = False
+    """Only in an undo: back to no state, which `to_state` cannot say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +122,8 @@ class CreateEdge(Op):
     source: Target
     target: Target
     set: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    revives: UUID | None = None
+    """Only in an undo: the deleted edge that comes back."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +169,28 @@ class CreateEdgesBatch(Op):
     items: tuple[CreateEdge, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Touched:
+    """A field of a node or an edge, or the whole of it, that an undo puts back."""
+
+    at: str
+    """Pointer of the operation."""
+    kind: Literal["node", "edge"]
+    id: UUID
+    field: str
+    """Empty: the whole of it, which was made or deleted."""
+    seq: int
+    """The first change of it that is taken back: who wrote it afterwards stands against the undo."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undoing:
+    """What makes a delta an undo. No door reads it: `ukai.gate.undo` alone makes such deltas."""
+
+    commits: tuple[UUID, ...]
+    touched: tuple[Touched, ...]
+
+
 Single = CreateNode | UpdateNode | UpsertNode | DeleteNode | CreateEdge | UpdateEdge | DeleteEdge
 Any_ = Single | CreateNodesBatch | CreateEdgesBatch
 
@@ -169,6 +206,7 @@ class Delta:
     """Idempotency key; empty when the writer gave none."""
     source: Any = None
     """The delta as submitted (plain JSON data), for its hash, for repair patches and for the audit."""
+    undoing: Undoing | None = None
 
     def singles(self) -> Iterator[Single]:
         """The operations with batches opened, in order."""

@@ -41,6 +41,7 @@ def schema(*, refs: str = "#/$defs/") -> dict[str, Any]:
             "key": {"type": "string", "maxLength": LIMITS.key, "description": "Idempotency key."},
             "ops": {
                 "type": "array",
+                "minItems": 1,
                 "maxItems": LIMITS.ops,
                 "items": {"oneOf": [{"$ref": f"{refs}{_name(k)}"} for k in door.KINDS]},
             },

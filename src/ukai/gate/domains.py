@@ -78,16 +78,31 @@ async def upload(db: store.Database, domain: schema.Domain, *, author: Author, a
         await rows.lock_domain(tx, domain.domain)
         catalogue = await read(tx, _known.get(db) or Catalogue(()))
         before = catalogue.domains.get(domain.domain)
-        if before is not None and before.fingerprint == domain.fingerprint:
-            return Uploaded(domain=before)
-        findings = [*_elsewhere(domain, catalogue), *await _left_out(tx, domain, before)]
-        if errors(findings):
-            return Uploaded(domain=None, findings=tuple(findings))
-        new = replace(domain, version=(before.version if before else 0) + 1)
+        tried = await _tried(tx, domain, catalogue)
+        if tried.domain is None or not tried.changed:
+            return tried
+        new, findings = tried.domain, [*tried.findings]
         await rows.save_domain(tx, new, body=domain_file.as_data(new), author=author.as_json(), at=at)
         findings += await _claims(tx, new, before)
     await known(db, fresh=True)
     return Uploaded(domain=new, changed=True, findings=tuple(findings))
+
+
+async def tried(db: store.Database, domain: schema.Domain) -> Uploaded:
+    """What an upload would come to; nothing is changed. `impact.of` says what it would mean for what stands."""
+    async with db.snapshot() as tx:
+        return await _tried(tx, domain, await read(tx, _known.get(db) or Catalogue(())))
+
+
+async def _tried(tx: store.Transaction, domain: schema.Domain, catalogue: Catalogue) -> Uploaded:
+    before = catalogue.domains.get(domain.domain)
+    if before is not None and before.fingerprint == domain.fingerprint:
+        return Uploaded(domain=before)
+    findings = (*_elsewhere(domain, catalogue), *await _left_out(tx, domain, before))
+    if errors(findings):
+        return Uploaded(domain=None, findings=findings)
+    new = replace(domain, version=(before.version if before else 0) + 1)
+    return Uploaded(domain=new, changed=True, findings=findings)
 
 
 def _elsewhere(domain: schema.Domain, catalogue: Catalogue) -> Iterable[Finding]:

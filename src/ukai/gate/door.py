@@ -25,8 +25,13 @@ MAX_VERSION = 2**31 - 1
 """No node is ever changed as often as that: the store counts in 32 bits."""
 
 
-def read(source: Any, limits: limits_.Limits = limits_.LIMITS) -> tuple[deltas.Delta | None, list[Rejection]]:
-    """The delta in JSON text (bytes or str) or in plain data; None when there are rejections."""
+def read(
+    source: Any, limits: limits_.Limits = limits_.LIMITS, *, at: str = ""
+) -> tuple[deltas.Delta | None, list[Rejection]]:
+    """The delta in JSON text (bytes or str) or in plain data; None when there are rejections.
+
+    `at` is the pointer of the delta itself, where it is one of many: `/rows/17`.
+    """
     value, suspicious = source, True
     if isinstance(source, bytes | str):
         value, found = strict_json.loads(source, strict_json.Limits(bytes=limits.bytes, depth=limits.depth))
@@ -35,8 +40,8 @@ def read(source: Any, limits: limits_.Limits = limits_.LIMITS) -> tuple[deltas.D
         # What came as text is JSON by now; only an escaped NUL may still be in it.
         suspicious = b"\\u0000" in source if isinstance(source, bytes) else "\\u0000" in source
     if suspicious and not _clean(value, limits.depth):
-        return None, list(_unclean(value, "", limits.depth))
-    reader = _Reader(limits)
+        return None, list(_unclean(value, at, limits.depth))
+    reader = _Reader(limits, at)
     delta = reader.delta(value)
     return (None, reader.rejections) if reader.rejections else (delta, [])
 
@@ -54,14 +59,16 @@ def _of_finding(finding: Finding) -> Rejection:
 
 
 def _clean(value: Any, depth: int) -> bool:
-    """Whether a value is JSON that can be stored; `_unclean` says why it is not."""
+    """Whether a value is JSON that can be stored; `_unclean` says why not. Every value of every row comes here."""
     if isinstance(value, str):
-        return _BAD.search(value) is None
+        return "\0" not in value if value.isascii() else _BAD.search(value) is None
     if isinstance(value, dict):
-        members = cast("dict[Any, Any]", value)
-        return depth > 0 and all(
-            isinstance(k, str) and _clean(k, 1) and _clean(v, depth - 1) for k, v in members.items()
-        )
+        for name, part in cast("dict[Any, Any]", value).items():
+            if depth <= 0 or not isinstance(name, str) or not (name.isidentifier() or _clean(name, 1)):
+                return False
+            if part is not None and not _clean(part, depth - 1):
+                return False
+        return depth > 0
     if isinstance(value, list):
         return depth > 0 and all(_clean(v, depth - 1) for v in cast("list[Any]", value))
     if isinstance(value, Decimal | float):
@@ -125,35 +132,38 @@ def _no_json(value: Any, at: str, expected: str) -> Rejection:
 class _Reader:
     """One delta. Reading goes on after a problem, so that all of them come back at once."""
 
-    def __init__(self, limits: limits_.Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: limits_.Limits, at: str) -> None:
+        self.limits, self.at = limits, at
         self.rejections: list[Rejection] = []
         self.items = 0
 
     def delta(self, value: Any) -> deltas.Delta | None:
         if isinstance(value, list):
-            self.malformed("", "the operations stand alone", '{"ops": [..]}', value, 'wrap the list: {"ops": [..]}')
+            self.malformed(
+                self.at, "the operations stand alone", '{"ops": [..]}', value, 'wrap the list: {"ops": [..]}'
+            )
             return None
         if not isinstance(value, dict):
-            self.object_expected("", value, '{"ops": [..]}')
+            self.object_expected(self.at, value, '{"ops": [..]}')
             return None
-        members = self.members(cast("Object", value), "", ("domain", "key", "ops"), ("ops",))
+        members = self.members(cast("Object", value), self.at, ("domain", "key", "ops"), ("ops",))
         ops = self.ops(members.get("ops")) if "ops" in members else ()
-        key = self.text(members, "key", "")
+        key = self.text(members, "key", self.at)
         if len(key) > self.limits.key:
-            self.too("too_large", "/key", f"{self.limits.key} characters", f"{len(key)}", "shorten the key")
-        return deltas.Delta(ops=ops, domain=self.text(members, "domain", ""), key=key, source=value)
+            self.too("too_large", f"{self.at}/key", f"{self.limits.key} characters", f"{len(key)}", "shorten the key")
+        return deltas.Delta(ops=ops, domain=self.text(members, "domain", self.at), key=key, source=value)
 
     def ops(self, value: Any) -> tuple[deltas.Any_, ...]:
-        items = self.list_of(value, "/ops")
+        place = f"{self.at}/ops"
+        items = self.list_of(value, place)
         if len(items) > self.limits.ops:
             hint = "split it; parts that need each other stay together"
-            self.too("too_many_ops", "/ops", f"{self.limits.ops} operations", str(len(items)), hint)
+            self.too("too_many_ops", place, f"{self.limits.ops} operations", str(len(items)), hint)
             return ()
-        found = [self.op(item, f"/ops/{i}") for i, item in enumerate(items)]
+        found = [self.op(item, f"{place}/{i}") for i, item in enumerate(items)]
         if self.items > self.limits.items:
             self.too(
-                "too_many_ops", "/ops", f"{self.limits.items} nodes and edges", str(self.items), "split the batches"
+                "too_many_ops", place, f"{self.limits.items} nodes and edges", str(self.items), "split the batches"
             )
         return tuple(op for op in found if op is not None)
 

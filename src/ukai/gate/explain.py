@@ -24,6 +24,8 @@ from ukai.kit import canonical
 NEAREST = 3
 """Handles that are offered for one that does not exist."""
 HIDDEN = "a record that you may not read"
+HOLDERS = 5
+"""The database names at most so many."""
 
 Problem = Mapping[str, Any]
 
@@ -204,7 +206,7 @@ def _unknown(w: _Writer, p: Problem) -> Rejection:
         return w.said(
             p,
             "unknown_id",
-            f"there is no {w.name(p)}",
+            f"there is no {w.name(p).removeprefix('the ')}",
             expected=f"an existing edge {p['type']}",
             hint="read the record's edges, or create this one first",
         )
@@ -399,13 +401,16 @@ def _count(w: _Writer, p: Problem) -> Rejection:
     )
     side = "leave" if p["side"] == "out" else "reach"
     if p["code"] == "cardinality_max":
-        held = [w.facts.handles.get(h, HIDDEN) for h in p.get("holders", ())]
+        held = [w.facts.handles[h] for h in p.get("holders", ()) if h in w.facts.handles]
         return w.said(
             p,
             "cardinality_max",
             f"more than {p['expected']} {p['type']} would {side} {who}",
             expected=f"at most {p['expected']}",
-            received=str(p["received"]),
+            # How many there are would tell of those that may not be read.
+            received=str(p["received"])
+            if len(held) == len(p.get("holders", ())) < HOLDERS
+            else f"more than {p['expected']}",
             expected_value={"max": p["expected"], "holders": held},
             hint=(f"it has {', '.join(held)}; " if held else "") + f"delete or replace an edge {p['type']} first",
         )

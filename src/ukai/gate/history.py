@@ -30,7 +30,7 @@ class Change:
     seq: int
     commit: UUID
     op: str
-    """create, update or delete."""
+    """create, update or delete. What an undo brings back is a create, with its last values before."""
     kind: str
     """node or edge."""
     id: UUID
@@ -135,13 +135,13 @@ async def seen(tx: store.Transaction, changes: Sequence[Change], *, rights: Righ
     """
     if rights is ALL:
         return list(changes)
-    records = await _records(tx, {c.id for c in changes if c.kind == "node"})
+    known = await records(tx, {c.id for c in changes if c.kind == "node"})
     found: list[Change] = []
     for change in changes:
         if change.kind != "node":
             found.append(change)
-        elif change.id in records:
-            left = _seen(change, records[change.id], rights)
+        elif change.id in known:
+            left = _seen(change, known[change.id], rights)
             found += [left] if left.fields or change.op != "update" else []
     return found
 
@@ -194,10 +194,12 @@ async def as_of(tx: store.Transaction, named: str | UUID, at: datetime, *, right
         values |= {name: before[name] for name in change["fields"] if name in before and not name.startswith("@")}
         if change["op"] == "delete":
             alive = True
-        elif change["fields"] != ["@readers"]:
+            continue
+        alive = alive and change["op"] != "create"  # brought back by an undo later: then it was deleted
+        if change["fields"] != ["@readers"]:
             version = change["version"] - 1
-    record = (await _records(tx, {row["id"]}))[row["id"]]
-    values = {k: v for k, v in values.items() if rights.read(record, k).allowed}
+    about = (await records(tx, {row["id"]}))[row["id"]]
+    values = {k: v for k, v in values.items() if rights.read(about, k).allowed}
     state = values.pop("state", None)
     return Past(id=row["id"], type=row["type"], key=row["key"], props=values, state=state, version=version, alive=alive)
 
@@ -226,11 +228,11 @@ async def _allowed(tx: store.Transaction, rights: Rights) -> rows.Allowed:
     return rights.sql("n", await rows.owning_edges(tx))
 
 
-async def _records(tx: store.Transaction, wanted: Collection[UUID]) -> dict[UUID, record.Record]:
+async def records(tx: store.Transaction, wanted: Collection[UUID]) -> dict[UUID, record.Record]:
     """Nodes as they stand, deleted or not, with their owners: what rights are decided about."""
     ids = [str(id) for id in wanted]
     above: dict[str, list[str]] = {}
-    for owned, owner in await rows.owned_by(tx, ids, depth=record.OWNERS_DEPTH):
+    for owned, owner in await rows.owners_of(tx, ids, depth=record.OWNERS_DEPTH):
         above.setdefault(owned, []).append(owner)
     owners = await rows.records(tx, sorted({o for many in above.values() for o in many}))
 

@@ -6,17 +6,19 @@ Most deltas need none of it: creates were judged before, and rights that hold fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ukai import store
 from ukai.access import record
 from ukai.access.decision import Decision
+from ukai.access.write import Transition
 from ukai.gate import delta as deltas
 from ukai.gate import plan as plans
 from ukai.gate import program as programs
 from ukai.gate import rows
 from ukai.gate.author import Author
+from ukai.gate.rejection import Rejection
 from ukai.gate.rights import ALL, Rights
 from ukai.gate.rules import conditions
 from ukai.graph.catalogue import Catalogue, CompiledType
@@ -28,7 +30,10 @@ def is_needed(plan: plans.Plan, catalogue: Catalogue, rights: Rights) -> bool:
     """Whether something must be judged on what is read under the locks."""
     if any(not isinstance(n.op, deltas.CreateNode | deltas.DeleteNode) and n.type and n.type.rules for n in plan.nodes):
         return True
-    return rights is not ALL and (any(n.test for n in plan.nodes) or any(not d for d in _blanket(plan, rights)))
+    if plan.delta.undoing is not None:
+        return True
+    tested = any(n.test for n in plan.nodes) or any(e.test for e in plan.edges)
+    return rights is not ALL and (tested or any(not d for d in _blanket(plan, rights)))
 
 
 def _blanket(plan: plans.Plan, rights: Rights) -> Iterator[bool]:
@@ -45,7 +50,10 @@ def _fields(node: plans.NodePlan) -> record.Fields:
     if isinstance(node.op, deltas.DeleteNode):
         return record.ALL
     names = {*node.set, *node.match} if isinstance(node.op, deltas.UpsertNode) else set(node.set)
-    return frozenset(names - node.server_set.keys() if isinstance(node.op, deltas.CreateNode) else names)
+    if isinstance(node.op, deltas.CreateNode):
+        # An undo brings back with a node what the server had set.
+        names -= {*node.server_set, *(f.key for f in (node.type.fields if node.type else ()) if f.server_set)}
+    return frozenset(names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +65,13 @@ class Judge:
     catalogue: Catalogue
     rights: Rights
     author: Author
+    warnings: list[Rejection] = field(default_factory=list[Rejection])
+    """What does not stop, of the last time that it was asked."""
+    records: dict[str, record.Record] = field(default_factory=dict[str, record.Record])
+    """Id -> the node that is written and its owners, dead or alive, of the last time."""
 
     async def __call__(self, tx: store.Transaction, begun: Mapping[str, Any]) -> list[Problem]:
+        self.warnings.clear()
         ids: list[str | None] = begun["opened"]["nodes"]
         found: dict[str, dict[str, Any]] = begun["rows"] or {}
         owners = await self._owners(tx, [i for i in ids if i]) if self.rights is not ALL else {}
@@ -70,9 +83,12 @@ class Judge:
             old = _record(now, owners.get(named, ())) if now and now["alive"] else None
             standing[n] = old or self._made(row, owners.get(named, ()))
             plan = self.program.by_node.get(n)
-            if old is not None and not self.rights.read(old).allowed:
+            before = old or (_record(now, owners.get(named, ())) if now else None)  # what an undo brings back, too
+            if before is not None:
+                self.records[named] = before
+            if before is not None and not self.rights.read(before).allowed:
                 # Said in the words for a record that is not there: whether it is, is not theirs to know.
-                problems.append(_unseen(row, old.key))
+                problems.append(_unseen(row, before.key))
             elif plan is not None:
                 problems += self._node(n, row, plan, old)
         for row, edge in zip(self.program.edges, self.plan.edges, strict=True):
@@ -86,9 +102,7 @@ class Judge:
             return  # not there: the check says so
         type = plan.type.type if plan.type else ""
         subject = old or self._made(row, ())
-        moved = None
-        if old is not None and plan.to_state is not None and plan.to_state != old.fields.get("state"):
-            moved = (old.fields.get("state"), plan.to_state)
+        moved = self._moved(plan, old)
         decision = self.rights.may_write(type, _fields(plan), moved, subject)
         if not decision.allowed and old is None and isinstance(plan.op, deltas.UpsertNode):
             yield _unseen(row, row.get("key"))  # in the same words as a record that is there and hidden
@@ -99,7 +113,16 @@ class Judge:
             yield from self._tested(row, n, plan, old)
         compiled = self.catalogue.type(type)
         if compiled is not None and not isinstance(plan.op, deltas.CreateNode | deltas.DeleteNode):
-            yield from self._rules(n, plan, compiled, new=_after(row, old), old=dict(old.fields) if old else None)
+            yield from self._rules(n, plan, compiled, old, new=_after(row, old))
+
+    def _moved(self, plan: plans.NodePlan, old: record.Record | None) -> Transition | None:
+        """The transition that the right is needed for. Whoever may take one may take it back."""
+        backwards = self.plan.delta.undoing is not None
+        stateless = isinstance(plan.op, deltas.UpdateNode) and plan.op.stateless
+        if old is None or (plan.to_state is None and not stateless) or plan.to_state == old.fields.get("state"):
+            return None
+        now = old.fields.get("state")
+        return (plan.to_state, now) if backwards else (now, plan.to_state)
 
     def _tested(self, row: Mapping[str, Any], n: int, plan: plans.NodePlan, old: record.Record) -> Iterator[Problem]:
         """A value that may not be read may not be guessed at either."""
@@ -111,14 +134,25 @@ class Judge:
                 yield {"code": "forbidden_field", "where": where, "n": n, "type": old.type, "field": name, **told}
 
     def _rules(
-        self, n: int, plan: plans.NodePlan, owner: CompiledType, *, new: dict[str, Any], old: dict[str, Any] | None
+        self, n: int, plan: plans.NodePlan, owner: CompiledType, record: record.Record | None, *, new: dict[str, Any]
     ) -> Iterator[Problem]:
+        old = dict(record.fields) if record else None
         if owner.type.states is None:
             new.pop("state", None)
             (old or {}).pop("state", None)
-        author = self.author.id
-        for rejected in conditions.judged(plan.op, owner, new=new, old=old, author=author):
-            yield {"code": "judged", "where": plan.op.at, "n": n, "rejection": rejected}
+        known = {*plan.set, "state"} if plan.to_state is not None else {*plan.set}
+
+        def seen(name: str) -> bool:
+            return record is None or name in known or self.rights.read(record, name).allowed
+
+        undoing = self.plan.delta.undoing is not None
+        for rejected in conditions.judged(
+            plan.op, owner, new=new, old=old, author=self.author.id, undoing=undoing, seen=seen
+        ):
+            if rejected.severity == "error":
+                yield {"code": "judged", "where": plan.op.at, "n": n, "rejection": rejected}
+            else:
+                self.warnings.append(rejected)
 
     def _edge(self, row: Mapping[str, Any], edge: plans.EdgePlan, source: record.Record | None) -> Iterator[Problem]:
         """An edge is a matter of the record that it leaves: the right to write the field of the edge's name there."""
@@ -128,13 +162,17 @@ class Judge:
         if not decision.allowed:
             told = {"refusal": decision.refusal, "missing": decision.missing}
             yield {"code": "forbidden_row", "where": row["at"], "edge": row["n"], "type": edge.type.edge, **told}
+        if edge.test and not (decision := self.rights.read(source, edge.type.edge)).allowed:
+            told = {"refusal": decision.refusal, "missing": decision.missing}
+            where = f"{row['at']}/test"
+            yield {"code": "forbidden_field", "where": where, "edge": row["n"], "type": edge.type.edge, **told}
 
     def _forbidden(
         self,
         row: Mapping[str, Any],
         n: int,
         plan: plans.NodePlan,
-        moved: tuple[str | None, str] | None,
+        moved: Transition | None,
         subject: record.Record | None,
         decision: Decision,
     ) -> Problem:
@@ -181,7 +219,7 @@ class Judge:
                 if owned and owner:
                     above.setdefault(owned, []).append(owner)
         wanted = sorted({*ids, *(o for many in above.values() for o in many)})
-        for owned, owner in await rows.owned_by(tx, wanted, depth=record.OWNERS_DEPTH):
+        for owned, owner in await rows.owners_of(tx, wanted, depth=record.OWNERS_DEPTH):
             above.setdefault(owned, []).append(owner)
         found = await rows.records(tx, sorted({o for many in above.values() for o in many}))
 
@@ -203,6 +241,8 @@ def _after(row: Mapping[str, Any], old: record.Record | None) -> dict[str, Any]:
         new.pop(name, None)
     if old is None:
         new["state"] = row.get("born", row.get("state"))
+    elif row.get("stateless"):
+        new["state"] = None
     elif row.get("state") is not None:
         new["state"] = row["state"]
     return new

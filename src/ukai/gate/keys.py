@@ -45,6 +45,8 @@ class _Keys:
     def keyed(self, node: plans.NodePlan) -> plans.NodePlan:
         if node.type is None or not node.type.key or not isinstance(node.op, deltas.CreateNode | deltas.UpsertNode):
             return node
+        if isinstance(node.op, deltas.CreateNode) and node.op.revives is not None:
+            return replace(node, key=node.op.revives.key)
         values = {**node.match, **{k: v for k, v in node.set.items() if v is not None}}
         parts = [self.text(values.get(k)) for k in node.type.key]
         return node if None in parts else replace(node, key=handle.key_of(cast("list[str]", parts)))

@@ -67,7 +67,35 @@ def of(
     """
     builder = _Builder(author=author, context=context, known=known, at=at, new_id=new_id, inherited=inherited)
     builder.provenance = provenance
-    return builder.build(plan, domains=domains, cascade_limit=cascade_limit)
+    builder.add(plan)
+    return builder.finish(domains=domains, cascade_limit=cascade_limit)
+
+
+def of_many(
+    parts: Iterable[plans.Plan],
+    *,
+    author: Author,
+    known: Mapping[str, str],
+    domains: Iterable[schema.Domain],
+    inherited: Collection[tuple[str, str]],
+    at: datetime,
+    new_id: NewId,
+    cascade_limit: int,
+    provenance: Provenance = _NOTHING,
+) -> Program:
+    """One program of many deltas, each with refs of its own; a handle may mean what an earlier one makes.
+
+    The answer names nodes by their handles only.
+    """
+    builder = _Builder(author=author, context={}, known=known, at=at, new_id=new_id, inherited=inherited)
+    builder.provenance = provenance
+    for part in parts:
+        builder.refs, builder.made = {}, {}
+        builder.add(part)
+    made = builder.finish(domains=domains, cascade_limit=cascade_limit)
+    for row in made.nodes:
+        row.pop("ref", None)
+    return made
 
 
 def inherited(domains: Iterable[schema.Domain]) -> frozenset[tuple[str, str]]:
@@ -128,11 +156,14 @@ class _Builder:
         self.flags: dict[str, bool] = {}
         self.ids: dict[int, str] = {}
         self.made: dict[str, tuple[str, str]] = {}
+        self.undoing = False
 
-    def build(self, plan: plans.Plan, *, domains: Iterable[schema.Domain], cascade_limit: int) -> Program:
+    def add(self, plan: plans.Plan) -> None:
+        """The operations of one delta."""
+        self.undoing = plan.delta.undoing is not None
         for one in plan.nodes:
             if isinstance(one.op, deltas.CreateNode | deltas.UpsertNode):
-                self.ids[id(one)] = new = str(self.new_id())
+                self.ids[id(one)] = new = self._new(one.op)
                 if one.op.ref:
                     self.made[one.op.ref] = (one.op.node_type, one.key if one.key is not None else new)
         # New nodes first: what points at them may stand before them.
@@ -142,6 +173,9 @@ class _Builder:
             self._named(one)
         for one in plan.edges:
             self._edge(one)
+
+    def finish(self, *, domains: Iterable[schema.Domain], cascade_limit: int) -> Program:
+        """The program of what was added."""
         body = self.program.body
         body |= {
             "commit": str(self.new_id()),
@@ -153,7 +187,13 @@ class _Builder:
         }
         if self.claims:
             body["claims"] = self.claims
+        if self.undoing:
+            body["thorough"] = True
         return self.program
+
+    def _new(self, op: deltas.CreateNode | deltas.UpsertNode) -> str:
+        back = op.revives if isinstance(op, deltas.CreateNode) else None
+        return str(self.new_id() if back is None else back.id)
 
     def _source(self, op: deltas.Op) -> dict[str, Any]:
         """Who writes, when, and what a connector knows besides."""
@@ -231,10 +271,15 @@ class _Builder:
         }
         if op.ref:
             row["ref"] = op.ref
+        if op.revives is not None:
+            row |= {"revives": True, "mode": DELETE}
+            self._flag("revives")
         self._inherits(row, type)
         self._minimum(domain, type)
         self._flag("creates")
         n = self._add(row, plan)
+        if op.revives is not None:
+            self.ends[("id", new)] = n
         if op.ref:
             self.refs[op.ref] = n
         self.ends[("handle", f"{type.type}#{key}")] = n  # its handle may stand where its ref may
@@ -297,6 +342,8 @@ class _Builder:
             **self._target(op.target),
         }
         self._patch(row, type, plan.set, plan)
+        if op.stateless:
+            row["stateless"] = True
         self._guards(row, op, plan)
         self._flag("updates")
         n = self._add(row, plan)
@@ -331,13 +378,11 @@ class _Builder:
         frozen = [k for k in given if k in type.key or (k in type.by_key and type.by_key[k].immutable)]
         if row.get("look") == "key":
             frozen = [k for k in frozen if k not in type.key]
-        if frozen:
+        if frozen and not self.undoing:
             row["frozen"] = frozen
         if plan.to_state is not None:
             row["state"] = plan.to_state
-            row["sources"] = (
-                [t.source for t in type.states.transitions if t.target == plan.to_state] if type.states else []
-            )
+            row["sources"] = _sources(type, plan.to_state, undoing=self.undoing)
         if any(name in given for name in _NAMES.findall(type.path)):
             row["template"] = type.path
         if type.readers and type.readers.field and type.readers.field in given:
@@ -385,7 +430,7 @@ class _Builder:
             "n": len(self.program.edges),
             "at": op.at,
             "act": "create" if creates else "delete" if deletes else "update",
-            "id": str(self.new_id()),
+            "id": str(op.revives if isinstance(op, deltas.CreateEdge) and op.revives else self.new_id()),
             "domain": plan.domain.domain,
             "type": type.edge,
             "src": out,
@@ -402,8 +447,11 @@ class _Builder:
             if plan.test:
                 row["test"] = dict(plan.test)
             frozen = [k for k in plan.set if k in type.by_key and type.by_key[k].immutable]
-            if frozen and not deletes:
+            if frozen and not deletes and not self.undoing:
                 row["frozen"] = frozen
+        if isinstance(op, deltas.CreateEdge) and op.revives:
+            row["revives"] = True
+            self._flag("revives")
         self._named(plan)
         self.program.edges.append(row)
         if creates:
@@ -470,6 +518,13 @@ class _Builder:
 
     def _flag(self, *names: str) -> None:
         self.flags |= dict.fromkeys(names, True)
+
+
+def _sources(type: schema.Type, state: str, *, undoing: bool) -> list[str | None]:
+    """The states from which `state` may be reached. An undo goes back a step that was allowed forwards."""
+    if type.states is None:
+        return []
+    return [*type.states.values, None] if undoing else [t.source for t in type.states.transitions if t.target == state]
 
 
 def _of(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ukai.access import decision, record
-from ukai.access.write import Transition
+from ukai.access.write import Reach, Transition
 
 
 class Rights(Protocol):
@@ -31,6 +31,14 @@ class Rights(Protocol):
         """The same as a condition over the rows of `node alias`."""
         ...
 
+    def readable(self, type: str, fields: frozenset[str]) -> frozenset[str]:
+        """Of `fields`, those that may be read of some record of the type."""
+        ...
+
+    def writable(self, type: str, fields: frozenset[str]) -> Reach:
+        """Of `fields`, those that may be written of some record, and the transitions."""
+        ...
+
 
 @dataclass(frozen=True)
 class _All:
@@ -48,6 +56,12 @@ class _All:
 
     def sql(self, alias: str = "n", owning: Sequence[record.OwningEdge] = ()) -> tuple[str, list[Any]]:
         return "true", []
+
+    def readable(self, type: str, fields: frozenset[str]) -> frozenset[str]:
+        return fields
+
+    def writable(self, type: str, fields: frozenset[str]) -> Reach:
+        return Reach(fields=fields, moves=((frozenset({("*", "*")}), frozenset()),))
 
 
 _YES = decision.Decision(allowed=True, reason="all rights were handed in")

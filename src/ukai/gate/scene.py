@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from ukai.gate import delta as deltas
 from ukai.graph.catalogue import Catalogue, CompiledType
@@ -69,13 +69,17 @@ class Scene:
             return self.catalogue.type(parsed.type)
         return (self.catalogue.type(stated) if stated else None) or UNKNOWN
 
+    def type_named(self, op: deltas.Op) -> str:
+        """The name of the node or edge type that an operation is about, as far as it tells."""
+        stated: str = getattr(op, "node_type", "") or getattr(op, "edge_type", "")
+        target = getattr(op, "target", None)
+        if stated or not isinstance(target, deltas.Target):
+            return stated
+        found = self.type_of(target)
+        return found.type.type if isinstance(found, CompiledType) else ""
+
     def same(self, target: deltas.Target) -> str:
         """A text that is equal for two targets which name the same node, as far as that can be known here."""
         if target.kind == "context_ref" and self.context is not None and target.value in self.context:
             return self.context[target.value]
         return str(target) if target.kind in ("ref", "context_ref") else target.value
-
-
-def stated_type(op: Any) -> str:
-    """The `node_type` that an operation names, if any."""
-    return getattr(op, "node_type", "")

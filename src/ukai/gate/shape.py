@@ -23,6 +23,7 @@ from ukai.graph.catalogue import Catalogue, CompiledEdge, CompiledType
 from ukai.kit import handle, suggest
 from ukai.kit.finding import errors
 
+_OP = re.compile(r"(?:/rows/\d+)?/ops/(\d+)(?:/items/(\d+))?")
 _CAUSES = frozenset(
     {"unresolved_ref", "duplicate_ref", "edge_direction", "edge_endpoint_type", "unknown_edge_kind", "unknown_type"}
 )
@@ -114,6 +115,10 @@ class _Judge:
         self.out += fields.unknown(op, owner, op.set, "set", missing)
         values = fields.checked(self.scene, op, owner, op.set, self.out, creates=True)
         self.out += fields.told_missing(op, owner, missing)
+        if op.revives is not None:  # as it was, in whichever state
+            self.out += states.unknown(op, owner, op.to_state) if op.to_state is not None else ()
+            self.nodes.append(_node(op, owner, set=values, to_state=op.to_state))
+            return
         self.out += states.initial(op, owner, op.to_state)
         filled = self.filled(owner, op.set)
         self.nodes.append(
@@ -172,12 +177,15 @@ class _Judge:
             return
         self.out += fields.unknown(op, owner, op.set, "set", [])
         values = fields.checked(self.scene, op, owner, op.set, self.out)
-        self.out += fields.immutable(op, owner, op.set, _known_key(self.scene, op.target, owner))
+        if self.scene.delta.undoing is None:
+            self.out += fields.immutable(op, owner, op.set, _known_key(self.scene, op.target, owner))
         self.out += self.step(op, owner)
         self.nodes.append(_node(op, owner, set=values, test=test, to_state=op.to_state))
 
     def step(self, op: deltas.UpdateNode, owner: CompiledType) -> Iterable[Rejection]:
         """The transition, as far as the delta itself tells where it starts."""
+        if op.to_state is not None and self.scene.delta.undoing is not None:
+            return states.unknown(op, owner, op.to_state)
         if op.to_state is None or owner.type.states is None:
             return states.reachable(op, owner, op.to_state)
         maker = self.scene.refs.get(op.target.value) if op.target.kind == "ref" else None
@@ -229,7 +237,8 @@ class _Judge:
         values = fields.checked(self.scene, op, owner, given, self.out, creates=creates)
         self.out += fields.told_missing(op, owner, missing)
         test = {} if isinstance(op, deltas.CreateEdge) else self.test(op, owner)
-        filled = self.filled(owner, given) if creates else {}
+        back = isinstance(op, deltas.CreateEdge) and op.revives is not None
+        filled = self.filled(owner, given) if creates and not back else {}
         self.edges.append(
             plans.EdgePlan(op=op, type=owner.type, domain=owner.domain, set={**filled, **values}, test=test)
         )
@@ -303,7 +312,10 @@ class _Judge:
                 owner = self.scene.catalogue.type(node.type.type)
                 new = dict(node.set) if node.type.states is None else {**node.set, "state": node.to_state}
                 if owner is not None:
-                    self.out += conditions.judged(node.op, owner, new=new, old=None, author=self.scene.author)
+                    undoing = self.scene.delta.undoing is not None
+                    self.out += conditions.judged(
+                        node.op, owner, new=new, old=None, author=self.scene.author, undoing=undoing
+                    )
 
 
 def _node(
@@ -395,7 +407,7 @@ def _batch_pointer(at: str, member: str) -> str:
 
 
 def _op_of(where: str) -> tuple[int, ...]:
-    found = re.match(r"/ops/(\d+)(?:/items/(\d+))?", where)
+    found = _OP.match(where)
     return tuple(int(g) for g in found.groups() if g is not None) if found else ()
 
 

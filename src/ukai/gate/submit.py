@@ -10,15 +10,30 @@ from typing import Any
 from uuid import UUID
 
 from ukai import store
-from ukai.gate import audit, commit, domains, door, explain, graph_store, judge, program, rows, shape
+from ukai.gate import (
+    audit,
+    commit,
+    describe,
+    domains,
+    door,
+    explain,
+    graph_store,
+    guard,
+    judge,
+    preview,
+    program,
+    rows,
+    shape,
+)
 from ukai.gate import contract as contracts
 from ukai.gate import delta as deltas
 from ukai.gate import limits as limits_
 from ukai.gate import plan as plans
 from ukai.gate.author import Author
 from ukai.gate.rejection import Rejection, reject
-from ukai.gate.rights import Rights
+from ukai.gate.rights import ALL, Rights
 from ukai.gate.rules import conditions
+from ukai.gate.scene import Scene
 from ukai.graph.catalogue import Catalogue
 from ukai.kit import handle, ids
 from ukai.kit.clock import Clock
@@ -166,11 +181,11 @@ class _Work:
             return Rejected(rejections=tuple(found))
         self.key = parsed.key
         if self.rights is None:
-            return Rejected(rejections=(_NO_RIGHTS,))
+            return Rejected(rejections=(NO_RIGHTS,))
         catalogue = await domains.known(self.db)
         outcome = await self._under(parsed, catalogue, self.rights)
         for _ in range(SCHEMA_RETRIES):
-            if isinstance(outcome, Committed) or not _may_be_stale(outcome):
+            if isinstance(outcome, Committed) or not may_be_stale(outcome.rejections):
                 break
             newest = await domains.known(self.db, fresh=True)
             if newest is catalogue:
@@ -181,54 +196,45 @@ class _Work:
 
     async def _under(self, delta: deltas.Delta, catalogue: Catalogue, rights: Rights) -> Committed | Rejected:
         """Decide under the versions in `catalogue`."""
+        if self.contract is None and not any(True for _ in delta.singles()):
+            return Rejected(rejections=(NO_OPERATIONS,))
         checked = shape.check(delta, catalogue, author=self.author, now=self.at, context=self.context)
         promised = contracts.compare(self.contract, checked.scene) if self.contract is not None else []
         if checked.plan is None or errors(promised):
-            return Rejected(rejections=(*checked.rejections, *promised))
-        plan, found, known = await self._typed(checked.plan, checked)
+            return Rejected(rejections=(*self._veiled(checked, rights), *promised))
+        plan, found, known = await typed(self.db, checked.plan, checked.scene, self.context)
         found += promised
         if errors(found):
             return Rejected(rejections=tuple(found))
         made = self._program(plan, catalogue, known)
         problems = made.problems
         if not problems:
-            found += _folded(made, catalogue, self.author)
+            found += folded(made, catalogue, self.author)
             if errors(found):
                 return Rejected(rejections=tuple(found))
             judging = judge.is_needed(plan, catalogue, rights)
             asked = judge.Judge(program=made, plan=plan, catalogue=catalogue, rights=rights, author=self.author)
+            asking = asked if delta.undoing is None else guard.Guard(judge=asked, undoing=delta.undoing)
             graph = graph_store.Postgres(db=self.db)
-            answer = await commit.run(graph, made, judge=asked if judging else None, entropy=self.entropy)
+            answer = await commit.run(graph, made, judge=asking if judging else None, entropy=self.entropy)
             problems = answer.get("problems")
             if not problems:
-                return self._committed(answer, (*plan.warnings, *found))
+                return await self._committed(answer, (*plan.warnings, *found, *asked.warnings), rights)
         async with self.db.transaction() as tx:
             allowed = rights.sql("n", await rows.owning_edges(tx))
             told = await explain.rejections(tx, problems, program=made, plan=plan, catalogue=catalogue, allowed=allowed)
         return Rejected(rejections=(*told, *plan.warnings))
 
-    async def _typed(
-        self, plan: plans.Plan, checked: shape.Checked
-    ) -> tuple[plans.Plan, list[Rejection], Mapping[str, str]]:
-        """The plan with the operations judged whose target's type only the database knows, and handles by id."""
-        wanted = sorted(set(_named_by_id(plan, self.context)))
-        if not wanted:
-            return plan, [], {}
-        async with self.db.transaction() as tx:
-            known = await rows.named(tx, wanted)
-        found: list[Rejection] = []
-        nodes: list[plans.NodePlan] = []
-        for node in plan.nodes:
-            if node.type is None and isinstance(node.op, deltas.UpdateNode | deltas.DeleteNode):
-                named = handle.parse(known.get(_id(node.op.target, self.context), ""))
-                if named is None:
-                    found.append(_unknown_id(node.op))
-                    continue
-                again, told = shape.recheck(node, named.type, checked.scene)
-                found += told
-                node = again or node
-            nodes.append(node)
-        return replace(plan, nodes=tuple(nodes)), found, known
+    def _veiled(self, checked: shape.Checked, rights: Rights) -> tuple[Rejection, ...]:
+        """What is wrong, told as if there were no types but those of which the writer may see something."""
+        catalogue = checked.scene.catalogue
+        known = describe.names(catalogue, rights) if rights is not ALL else catalogue.types()
+        if len(known) == len(catalogue.types()):
+            return checked.rejections
+        again = shape.check(
+            checked.scene.delta, catalogue.only(known), author=self.author, now=self.at, context=self.context
+        )
+        return again.rejections
 
     def _program(self, plan: plans.Plan, catalogue: Catalogue, known: Mapping[str, str]) -> program.Program:
         used = {n.domain.domain: n.domain for n in plan.nodes if n.domain} | {
@@ -243,7 +249,7 @@ class _Work:
             inherited=program.inherited(catalogue.domains.values()),
             at=self.at,
             new_id=lambda: ids.time_ordered(self.at, entropy=self.entropy),
-            cascade_limit=self.limits.follow,
+            cascade_limit=self.limits.follow + _going(plan.delta),
             provenance=self.provenance,
         )
         made.body["lock_timeout"] = f"{int(self.limits.lock_s * 1000)}ms"
@@ -253,7 +259,11 @@ class _Work:
             made.body["dry"] = True
         return made
 
-    def _committed(self, answer: rows.Answer, warnings: Sequence[Rejection]) -> Committed:
+    async def _committed(self, answer: rows.Answer, warnings: Sequence[Rejection], rights: Rights) -> Committed:
+        would = answer.get("would_change") or ()
+        if would and rights is not ALL:
+            async with self.db.transaction() as tx:
+                would = await preview.seen(tx, would, rights=rights)
         return Committed(
             commit=UUID(answer["commit"]),
             nodes={
@@ -262,12 +272,17 @@ class _Work:
             },
             replayed=answer.get("replayed", False),
             dry_run=self.dry_run,
-            would_change=tuple(answer.get("would_change") or ()),
+            would_change=tuple(would),
             warnings=tuple(warnings),
         )
 
 
-_NO_RIGHTS = reject(
+def _going(delta: deltas.Delta) -> int:
+    """Records that an undo deletes in its own name: they do not follow from it."""
+    return 0 if delta.undoing is None else len(delta.undoing.touched)
+
+
+NO_RIGHTS = reject(
     "forbidden_type",
     where="",
     message="the proposal came without rights, and without rights nothing is allowed",
@@ -276,12 +291,47 @@ _NO_RIGHTS = reject(
 )
 
 
-def _may_be_stale(outcome: Rejected) -> bool:
+NO_OPERATIONS = reject(
+    "malformed_delta",
+    where="/ops",
+    message="the delta has no operations",
+    expected="at least one operation",
+    received="[]",
+    hint="say what to change, or propose nothing",
+    layer=0,
+)
+
+
+async def typed(
+    db: store.Database, plan: plans.Plan, scene: Scene, context: Mapping[str, str]
+) -> tuple[plans.Plan, list[Rejection], Mapping[str, str]]:
+    """The plan with the operations judged whose target's type only the database knows, and handles by id."""
+    wanted = sorted(set(_named_by_id(plan, context)))
+    if not wanted:
+        return plan, [], {}
+    async with db.transaction() as tx:
+        known = await rows.named(tx, wanted)
+    found: list[Rejection] = []
+    nodes: list[plans.NodePlan] = []
+    for node in plan.nodes:
+        if node.type is None and isinstance(node.op, deltas.UpdateNode | deltas.DeleteNode):
+            named = handle.parse(known.get(_id(node.op.target, context), ""))
+            if named is None:
+                found.append(_unknown_id(node.op))
+                continue
+            again, told = shape.recheck(node, named.type, scene)
+            found += told
+            node = again or node
+        nodes.append(node)
+    return replace(plan, nodes=tuple(nodes)), found, known
+
+
+def may_be_stale(rejections: Iterable[Rejection]) -> bool:
     """Whether the reasons may only say that this process has not seen the newest upload."""
-    return any(r.code in _STALE for r in outcome.rejections)
+    return any(r.code in _STALE for r in rejections)
 
 
-def _folded(made: program.Program, catalogue: Catalogue, author: Author) -> list[Rejection]:
+def folded(made: program.Program, catalogue: Catalogue, author: Author) -> list[Rejection]:
     """Rules of new nodes that a later operation of the delta has changed."""
     found: list[Rejection] = []
     for n, plan in made.folded.items():

@@ -6,8 +6,8 @@ other domains have compiled, so that one of 130 uploads costs one domain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ukai.graph import cel, conditions, kinds
@@ -113,6 +113,17 @@ class Catalogue:
     def minimal(self) -> tuple[CompiledEdge, ...]:
         """Edge types that a node must have from its beginning."""
         return tuple(e for e in self._edges.values() if e.type.min_out or e.type.min_in)
+
+    def only(self, names: Collection[str]) -> Catalogue:
+        """This catalogue as whoever knows no other node types sees it: edges between these, and nothing else."""
+        found = Catalogue(())
+        found._types = {n: t for n, t in self._types.items() if n in names}
+        for name, edge in self._edges.items():
+            sources, targets = (tuple(t for t in end if t in names) for end in (edge.type.sources, edge.type.targets))
+            if sources and targets:
+                found._edges[name] = CompiledEdge(edge.domain, replace(edge.type, sources=sources, targets=targets))
+        found.domains = {t.domain.domain: t.domain for t in found._types.values()}
+        return found
 
     def with_domain(self, domain: Domain) -> Catalogue:
         """This catalogue with one domain added or replaced."""

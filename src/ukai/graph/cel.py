@@ -173,6 +173,14 @@ class Program:
         """The parts of `variable` that the condition reads."""
         return frozenset(p.split(".")[1] for p in self._read if p.startswith(f"{variable}."))
 
+    def speaks_of(self, variable: str) -> bool:
+        """Whether the condition reads `variable`, or a part of it."""
+        return any(p.split(".")[0] == variable for p in self._read)
+
+    def reads_whole(self, variable: str) -> bool:
+        """Whether it reads more of `variable` than parts named in it."""
+        return variable in self._read
+
 
 def _part(path: str, of: Record | Field | str, read: frozenset[str]) -> _Part:
     if not isinstance(of, Record):

@@ -11,6 +11,7 @@ from tests.gate import world
 from tests.gate.world import change, done, edge, house, propose, remove, town
 from ukai import gate, store
 from ukai.access import decision, record
+from ukai.access.write import Reach
 from ukai.gate import audit, history
 from ukai.kit.clock import FixedClock
 
@@ -32,6 +33,12 @@ class Only:
 
     def sql(self, alias: str = "n", owning: Any = ()) -> tuple[str, list[Any]]:
         return f"{alias}.key <> %s", [self.hidden]
+
+    def readable(self, type: str, fields: frozenset[str]) -> frozenset[str]:
+        return fields - {"motto"}
+
+    def writable(self, type: str, fields: frozenset[str]) -> Reach:
+        return Reach(fields=fields)
 
 
 @pytest.fixture

@@ -49,8 +49,8 @@ def least(scene: Scene) -> Iterator[Rejection]:
         return
     made, by_handle = Counter(_sides(scene)), set(_by_handle(scene))
     for op in scene.delta.singles():
-        if not isinstance(op, CreateNode):
-            continue
+        if not isinstance(op, CreateNode) or op.revives is not None:
+            continue  # what comes back is counted by the database half
         for edge in scene.catalogue.minimal:
             sides = (("out", edge.type.min_out, edge.type.sources), ("in", edge.type.min_in, edge.type.targets))
             for side, limit, types in sides:

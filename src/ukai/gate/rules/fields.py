@@ -47,8 +47,8 @@ def checked(
         field = known.get(name)
         if field is None:
             continue  # told by `unknown`, together with what is missing
-        at = place + document.pointer(name)
-        if part == "set" and field.server_set:
+        at = f"{place}/{name}" if name.isidentifier() else place + document.pointer(name)
+        if part == "set" and field.server_set and scene.delta.undoing is None:
             out.append(_server_set(op, owner, field, at))
         elif value is None:
             _null(op, owner, field, at, part, out)

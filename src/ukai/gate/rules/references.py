@@ -41,7 +41,7 @@ def repeated(scene: Scene) -> Iterator[Rejection]:
 def target(scene: Scene, op: Op, named: Target, rule: str = "") -> Iterator[Rejection]:
     """Whether a target can name a node at all."""
     if named.kind == "ref" and named.value not in scene.refs:
-        yield _unresolved(op, named.value, named.pointer, named.pointer, scene.refs)
+        yield _unresolved(scene, op, named.value, named.pointer)
     elif named.kind == "context_ref" and scene.context is not None and named.value not in scene.context:
         yield _unheld(scene, op, named)
     elif named.kind == "handle":
@@ -57,7 +57,7 @@ def value(scene: Scene, op: Op, field: Field, given: Any, at: str, out: list[Rej
     if not isinstance(given, list):
         alone: list[Rejection] = []
         _one(scene, op, field, given, at, alone, rule)
-        out.append(_mismatch(op, field, given, at, rule, wrapped=not alone))
+        out.append(_mismatch(scene, op, field, given, at, rule, wrapped=not alone))
         return []
     return [_one(scene, op, field, v, f"{at}/{i}", out, rule) for i, v in enumerate(cast("list[Any]", given))]
 
@@ -90,11 +90,11 @@ def key_cycles(scene: Scene, keyed: Mapping[str, list[str]]) -> Iterator[Rejecti
 def _one(scene: Scene, op: Op, field: Field, given: Any, at: str, out: list[Rejection], rule: str) -> Target | None:
     named = _named(given, at)
     if named is None:
-        out.append(_mismatch(op, field, given, at, rule))
+        out.append(_mismatch(scene, op, field, given, at, rule))
         return None
     inner = at if isinstance(given, str) else named.pointer
     if named.kind == "ref" and named.value not in scene.refs:
-        out.append(_unresolved(op, named.value, inner, inner, scene.refs, field.key))
+        out.append(_unresolved(scene, op, named.value, inner, field.key))
         return None
     if named.kind == "context_ref" and scene.context is not None and named.value not in scene.context:
         out.append(_unheld(scene, op, named))
@@ -102,7 +102,7 @@ def _one(scene: Scene, op: Op, field: Field, given: Any, at: str, out: list[Reje
     if named.kind == "handle":
         parsed = handle.parse(named.value)
         if parsed is None or parsed.part:
-            out.append(_mismatch(op, field, given, at, rule))
+            out.append(_mismatch(scene, op, field, given, at, rule))
             return None
         if scene.catalogue.type(parsed.type) is None:
             out.append(_unknown_type(scene, op, parsed, inner))
@@ -119,6 +119,7 @@ def _one(scene: Scene, op: Op, field: Field, given: Any, at: str, out: list[Reje
                 hint=f"name a {field.to}",
                 op=op.kind,
                 ref=wording.ref_of(op),
+                type=scene.type_named(op),
                 field=field.key,
                 expected_value=kinds.expected_value(field),
                 received_value=wording.received(given, field),
@@ -141,7 +142,9 @@ def _named(given: Any, at: str) -> Target | None:
     return None
 
 
-def _mismatch(op: Op, field: Field, given: Any, at: str, rule: str, *, wrapped: bool = False) -> Rejection:
+def _mismatch(
+    scene: Scene, op: Op, field: Field, given: Any, at: str, rule: str, *, wrapped: bool = False
+) -> Rejection:
     wanted = f"{field.to or 'Type'}#key"
     text = isinstance(given, str) and not wrapped
     handles = (
@@ -158,6 +161,7 @@ def _mismatch(op: Op, field: Field, given: Any, at: str, rule: str, *, wrapped: 
         confidence="likely" if wrapped else None,
         op=op.kind,
         ref=wording.ref_of(op),
+        type=scene.type_named(op),
         field=field.key,
         expected_value=kinds.expected_value(field),
         received_value=wording.received(given, field),
@@ -165,7 +169,8 @@ def _mismatch(op: Op, field: Field, given: Any, at: str, rule: str, *, wrapped: 
     )
 
 
-def _unresolved(op: Op, ref: str, where: str, path: str, known: Mapping[str, Any], field: str = "") -> Rejection:
+def _unresolved(scene: Scene, op: Op, ref: str, where: str, field: str = "") -> Rejection:
+    known = scene.refs
     meant = suggest.suggest(ref, known)
     return reject(
         "unresolved_ref",
@@ -176,10 +181,11 @@ def _unresolved(op: Op, ref: str, where: str, path: str, known: Mapping[str, Any
         hint=f"write {meant.name!r}"
         if meant
         else "make the node in this delta under this ref, or name it by its handle",
-        patch=[{"op": "replace", "path": path, "value": meant.name}] if meant else [],
+        patch=[{"op": "replace", "path": where, "value": meant.name}] if meant else [],
         confidence=meant.confidence if meant else None,
         op=op.kind,
         ref=ref,
+        type=scene.type_named(op),
         field=field,
         expected_value={"refs": list(known)},
         received_value={"kind": "string", "value": ref},
@@ -200,6 +206,7 @@ def _unheld(scene: Scene, op: Op, named: Target) -> Rejection:
         confidence=meant.confidence if meant else None,
         op=op.kind,
         ref=str(named),
+        type=scene.type_named(op),
         expected_value={"context": known},
         received_value={"kind": "string", "value": named.value},
     )

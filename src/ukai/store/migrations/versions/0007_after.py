@@ -1,10 +1,20 @@
-"""After the commit (room `gate`): undo, erasure, statistics."""
+"""After the commit (room `gate`): undo, and persons who were erased."""
 
 from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
 
 revision = "0007"
 down_revision = "0006"
 
+FILES = ("0007_undo.sql", "0007_erase.sql")
+
 
 def upgrade() -> None:
-    """Nothing yet."""
+    # To the driver itself: the functions are full of signs that SQLAlchemy would read as parameters.
+    connection = op.get_bind().connection.driver_connection
+    assert connection is not None
+    for name in FILES:
+        connection.execute(Path(__file__).with_name(name).read_bytes())

@@ -1,0 +1,31 @@
+"""The protocol as one step of a transaction that goes on: of a bulk, with what is written beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import psycopg
+
+from ukai import store
+from ukai.gate.rows.protocol import Answer, Judge, judged, text_of
+
+
+async def commit_within(tx: store.Transaction, body: Mapping[str, Any], judge: Judge | None) -> Answer:
+    """`{"commit", "nodes"}`, `{"problems"}` or `{"retry": why}`: without a commit nothing of it is left."""
+    if judge is None:
+        return await tx.value("select gate_commit(%s::jsonb)", (text_of(body),))
+    async with tx.connection.transaction():
+        answer = await judged(tx, body, judge)
+        if "commit" not in answer or body.get("dry"):
+            raise psycopg.Rollback
+    return answer
+
+
+async def counted(tx: store.Transaction, commits: Sequence[str]) -> dict[tuple[str, str], int]:
+    """(`node` | `edge`, what was done) -> how many changes the commits have of it."""
+    found = await tx.fetch(
+        "select kind, op, count(*) from change where commit = any (%s::uuid[]) group by 1, 2 order by 1, 2",
+        (list(commits),),
+    )
+    return {(kind, op): count for kind, op, count in found}
