@@ -19,11 +19,11 @@ class RuleDoesNotCompile(ValueError):
 
 
 @dataclass(frozen=True)
-class CompiledType:
-    """A type with what judges its nodes."""
+class _Compiled:
+    """What nodes and edges have in common: fields, and what judges them."""
 
     domain: Domain
-    type: Type
+    type: Type | EdgeType
 
     @cached_property
     def checks(self) -> Mapping[str, kinds.Check]:
@@ -33,12 +33,23 @@ class CompiledType:
     @cached_property
     def required(self) -> tuple[Field, ...]:
         """What a create must name: required, without a default and not set by the server."""
-        return _required(self.type.fields)
+        return tuple(f for f in self.type.fields if f.required and not f.server_set and f.default is None)
 
     @cached_property
     def filled(self) -> tuple[Field, ...]:
         """What is filled in on create: defaults and server-set fields."""
         return tuple(f for f in self.type.fields if f.server_set or f.default is not None)
+
+    def name_of(self, part: str) -> str:
+        """`review@7#Type.field`, `review@7#edge.field`: how a rejection names what refused it."""
+        return f"{self.domain.domain}@{self.domain.version}#{self.type.name}.{part}"
+
+
+@dataclass(frozen=True)
+class CompiledType(_Compiled):
+    """A type with what judges its nodes."""
+
+    type: Type
 
     @cached_property
     def refs(self) -> tuple[Field, ...]:
@@ -53,36 +64,12 @@ class CompiledType:
         environment = conditions.environment_of(self.type)
         return tuple((r, _program(environment, r, self.type.type)) for r in self.type.rules)
 
-    def name_of(self, part: str) -> str:
-        """`review@7#Type.field`: how a rejection names what refused it."""
-        return f"{self.domain.domain}@{self.domain.version}#{self.type.type}.{part}"
-
 
 @dataclass(frozen=True)
-class CompiledEdge:
+class CompiledEdge(_Compiled):
     """An edge type with what judges its edges."""
 
-    domain: Domain
     type: EdgeType
-
-    @cached_property
-    def checks(self) -> Mapping[str, kinds.Check]:
-        """Field -> check."""
-        return {f.key: kinds.compile(f) for f in self.type.fields}
-
-    @cached_property
-    def required(self) -> tuple[Field, ...]:
-        """What a create must name."""
-        return _required(self.type.fields)
-
-    @cached_property
-    def filled(self) -> tuple[Field, ...]:
-        """What is filled in on create."""
-        return tuple(f for f in self.type.fields if f.server_set or f.default is not None)
-
-    def name_of(self, part: str) -> str:
-        """`review@7#edge.field`."""
-        return f"{self.domain.domain}@{self.domain.version}#{self.type.edge}.{part}"
 
 
 class Catalogue:
@@ -131,10 +118,6 @@ class Catalogue:
         found._types |= {n: t for n, t in self._types.items() if t.domain.domain != domain.domain}
         found._edges |= {n: e for n, e in self._edges.items() if e.domain.domain != domain.domain}
         return found
-
-
-def _required(fields: Iterable[Field]) -> tuple[Field, ...]:
-    return tuple(f for f in fields if f.required and not f.server_set and f.default is None)
 
 
 def _program(environment: cel.Environment, rule: Rule, type: str) -> cel.Program:

@@ -151,6 +151,11 @@ class Type:
     passages: Passages | None = None
     description: str = ""
 
+    @property
+    def name(self) -> str:
+        """What files and deltas call it."""
+        return self.type
+
     @cached_property
     def by_key(self) -> Mapping[str, Field]:
         """The fields by name, in declared order."""
@@ -201,6 +206,11 @@ class EdgeType:
     """`owns: to` reads "target": rights on the node at that end pass to the other end."""
     fields: tuple[Field, ...] = ()
     description: str = ""
+
+    @property
+    def name(self) -> str:
+        """What files and deltas call it."""
+        return self.edge
 
     @cached_property
     def by_key(self) -> Mapping[str, Field]:
