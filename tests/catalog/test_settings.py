@@ -240,3 +240,33 @@ def test_the_stamp_of_an_image_comes_from_its_environment(tmp_path: Path):
     assert builds.stamp(tmp_path, {builds.COMMIT: "c", builds.TREE: "t"}) == builds.Build(
         commit="c", tree="t", dirty=False
     )
+
+
+LOGIN = 'login:\n  issuer: "https://id.x.example"\n  audience: ukai\n  keys: keys.json\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "where"),
+    [
+        (LOGIN + "  algorithms: [HS256]\n", "not_allowed", "5:16"),
+        (LOGIN + "  algorithms: [none]\n", "not_allowed", "5:16"),
+        (LOGIN.replace("https://id.x.example", "http://id.x.example"), "invalid_value", "2:11"),
+        (LOGIN.replace("https://id.x.example", "https://a:b@id.x.example"), "invalid_value", "2:11"),
+        (LOGIN.replace("keys.json", "../keys.json"), "invalid_value", "4:9"),
+        (LOGIN.replace("keys.json", '"ftp://x/keys"'), "invalid_value", "4:9"),
+        (LOGIN + "  page: {client_id: x, secret: hunter2-secret, sessions: KEY}\n", "secret_in_file", "5:32"),
+        (LOGIN + "  page: {client_id: x, secret: A, sessions: B}\n", "missing_key", "5:9"),
+        (LOGIN + '  proxy: {from: ["0.0.0.0/0"], header: X-Mail, secret: A}\n', "invalid_value", "5:18"),
+        (LOGIN + "  proxy: {from: [], header: X-Mail, secret: A}\n", "invalid_value", "5:17"),
+        (LOGIN + '  proxy: {from: ["10.0.0.7"], header: "X Mail", secret: A}\n', "invalid_value", "5:39"),
+        ("login: {issuer: x}\n", "missing_key", "1:8"),
+        ('serve: {url: "http://ukai.x.example"}\n', "invalid_value", "1:14"),
+        ('serve: {url: "https://ukai.x.example/below"}\n', "invalid_value", "1:14"),
+        ("serve: {turns: 0}\n", "invalid_value", "1:16"),
+    ],
+)
+def test_what_is_wrong_with_how_it_is_served_is_told(tmp_path: Path, text: str, code: str, where: str):
+    found = build.load(build.workspace(tmp_path, {"ukai.yaml": text})).findings
+
+    assert (code, f"ukai.yaml:{where}") in {(f.code, f.where) for f in found}
+    assert "hunter2" not in "".join(v for f in found for v in f.as_json().values())
