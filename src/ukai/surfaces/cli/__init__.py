@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "history": ("history", "Who changed what; records as they were; the feed of changes."),
     "stats": ("stats", "What happened, counted: ukai stats gate."),
     "gate": ("gate", "The gate tried out on files: ukai gate replay."),
+    "connect": ("connect", "Give a tool your own credential for it."),
     "token": ("token", "Personal tokens: create, list, revoke."),
     "serve": ("serve", "Answer over HTTP, MCP and a web page."),
     "bench": ("bench", "Measure: ukai bench NAME."),
