@@ -1,32 +1,44 @@
-"""From items with scores to a document: sections, their order, the cut, the text (a stand-in until the real one)."""
+"""From items with scores to a document: sections, their order, the cut, the text. Pure: equal items, equal bytes.
+
+The composer over the store and `ukai context recall` over files both end here.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from ukai.context import cut, levels, offload, rank, sections
 from ukai.context.item import Item
+from ukai.context.render import document, templates
 from ukai.kit import canonical
+
+TRUNCATED = "composer_final_summary_truncated"
+"""The document counted again was above its ceiling and was shortened (context req. 21)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked:
-    """One section in the order of the ranking, and what became of it."""
+    """One thing in the order of the ranking, and what became of it."""
 
     section: str
+    """Its id; the first member's of a family."""
     title: str
     score: float
     tokens_full: int
+    """What its body takes in full."""
     level: str
-    """The level it is shown at; `none` when it is not."""
+    """The level it stands at; `none` when it does not."""
     reason: str
     items: tuple[str, ...] = ()
+    """All that stand and fall with it: the members of a family, and their elements."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dropped:
-    """A section that is not in the document."""
+    """A thing that is not in the document."""
 
     section: str
     reason: str
@@ -42,6 +54,7 @@ class Offloaded:
     item: str
     field: str
     size: int
+    """Characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +71,8 @@ class Assembled:
     used: int
     ceiling_hit: bool = False
     events: tuple[str, ...] = ()
+    mismatches: tuple[templates.Mismatch, ...] = ()
+    """Of templates in shadow."""
 
 
 def assemble(
@@ -65,44 +80,95 @@ def assemble(
     *,
     budget_tokens: int,
     ceiling_tokens: int,
-    count: Callable[[str], int],
+    count: Callable[[str], float],
     given: Mapping[str, tuple[str, str]],
     ref: Callable[[str, str], str],
     ranker: str = "score",
+    order: Callable[[Sequence[sections.Section]], Sequence[int]] | None = None,
+    shelf: templates.Shelf = templates.EMPTY,
+    plan: cut.Plan = cut.DEFAULT,
 ) -> Assembled:
-    """Whole records in the order of their best item, names of the rest, while they fit."""
-    groups: dict[str, list[Item]] = {}
-    for item in items:
-        groups.setdefault(item.parent or item.id, []).append(item)
-    order = sorted(groups, key=lambda g: (-max(i.score for i in groups[g]), g))
-    text, used, ranking, dropped, shown = "", 0, list[Ranked](), list[Dropped](), dict[str, tuple[str, str]]()
-    for name in order:
-        parts = sorted(groups[name], key=lambda i: (i.order, i.id))
-        body = "".join(map(_body, parts))
-        size = count(body)
-        fits = used + size <= min(budget_tokens, ceiling_tokens)
-        score = max(i.score for i in parts)
-        level = "full" if fits else "none"
-        ids = tuple(i.id for i in parts)
-        reason = "fits" if fits else "over budget"
-        ranking.append(
-            Ranked(
-                section=name, title=parts[0].title, score=score, tokens_full=size, level=level, reason=reason, items=ids
-            )
-        )
-        if not fits:
-            dropped.append(Dropped(section=name, reason=reason, needed=size, left=budget_tokens - used))
-            continue
-        text, used = text + body, used + size
-        shown |= {i.id: (hashlib.sha256(_body(i).encode()).hexdigest(), "full") for i in parts}
+    """The document for `items`, whose scores are final.
+
+    `count` counts tokens, `given` holds what this conversation was shown already, `ref` names the place where a value
+    is put aside. `order` is what a model made of the sections (`rank`); without one `ranker` is `score`.
+    """
+    items, put_aside = _offloaded(items, ref)
+    bodies = templates.Bodies(shelf)
+    known = {i.id: _hash(i) for i in items}
+    units = sections.units(items)
+    layout = document.Layout(
+        units, body=bodies, given={i: lv for i, (body, lv) in given.items() if known.get(i) == body}
+    )
+    scores = {i.id: i.score for i in items}
+    budget = min(budget_tokens, ceiling_tokens)
+    found = ranked(units, scores, budget_tokens=budget)
+    if order is not None:
+        found = rank.reordered(found, order(found))
+    made = cut.fill(found, budget=budget, count=count, layout=layout, plan=plan)
+    best = {u.id: s for section in found for u, s in zip(section.units, section.scores, strict=True)}
+    fates = tuple(cut.fates(made, count))
+    shown = {s.item.id: (known[s.item.id], f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
+    is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
-        text=text, ranking=tuple(ranking), dropped=tuple(dropped), shown=shown, budget=budget_tokens, used=used
+        text=made.paper.text(),
+        ranking=tuple(_ranked(f, best[f.unit.id]) for f in fates),
+        dropped=tuple(_dropped(f) for f in fates if f.level == levels.NONE),
+        shown=shown,
+        offloaded=tuple(o for o in put_aside if o.item in shown),
+        budget=budget_tokens,
+        used=math.ceil(made.used),
+        ceiling_hit=is_truncated,
+        events=(TRUNCATED,) if is_truncated else (),
+        mismatches=bodies.mismatches(),
     )
 
 
-def _body(item: Item) -> str:
-    fields = "".join(
-        f"- {k}: {v if isinstance(v, str) else canonical.dumps(v)}\n" for k, v in sorted(item.fields.items())
+def ranked(
+    units: Sequence[sections.Unit], scores: Mapping[str, float], *, budget_tokens: int
+) -> list[sections.Section]:
+    """The sections of `units` by score."""
+    return rank.by_score(sections.build(units, scores, budget_tokens=budget_tokens))
+
+
+def _ranked(fate: cut.Fate, score: float) -> Ranked:
+    unit = fate.unit
+    return Ranked(
+        section=unit.id,
+        title=unit.item.title,
+        score=round(score, 6),
+        tokens_full=math.ceil(fate.tokens_full),
+        level=fate.level,
+        reason=fate.reason,
+        items=tuple(i for s in unit.subjects for i in (s.item.id, *(e.id for e in s.elements))),
     )
-    lead = f"{item.lead}: " if item.lead else ""
-    return f"## {item.title} `{item.id}`\n{fields}{lead}{item.text}\n\n"
+
+
+def _dropped(fate: cut.Fate) -> Dropped:
+    return Dropped(
+        section=fate.unit.id, reason=fate.reason, needed=math.ceil(fate.tokens_full), left=math.floor(fate.left)
+    )
+
+
+def _offloaded(items: Sequence[Item], ref: Callable[[str, str], str]) -> tuple[list[Item], list[Offloaded]]:
+    kept: list[Item] = []
+    aside: list[Offloaded] = []
+    for item in items:
+        text, fields = item.text, dict(item.fields)
+        if offload.is_oversized(text):
+            name = ref(item.id, "text")
+            aside.append(Offloaded(ref=name, item=item.id, field="text", size=len(text)))
+            text = offload.placeholder(text, name)
+        for key, value in item.fields.items():
+            said = value if isinstance(value, str) else canonical.dumps(value)
+            if offload.is_oversized(said):
+                name = ref(item.id, key)
+                aside.append(Offloaded(ref=name, item=item.id, field=key, size=len(said)))
+                fields[key] = offload.placeholder(said, name)
+        kept.append(item if text == item.text and fields == item.fields else replace(item, text=text, fields=fields))
+    return kept, aside
+
+
+def _hash(item: Item) -> str:
+    said = canonical.dumps([item.title, item.lead, item.text, item.fields, item.at])
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

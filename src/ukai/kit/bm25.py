@@ -85,6 +85,12 @@ class Packed:
         """Memory of the arrays."""
         return int(self._terms.nbytes + self._rows.nbytes + self._counts.nbytes + self.lengths.nbytes)
 
+    def breadth(self, group: NDArray[np.int32], groups: int) -> NDArray[np.float64]:
+        """How many different terms each group of documents holds. `group`: one number below `groups` a document."""
+        terms = np.unique(self._terms, return_inverse=True)[1]
+        pairs = np.unique(group[self._rows].astype(np.int64) * (int(terms.max(initial=0)) + 1) + terms)
+        return np.bincount(pairs // (int(terms.max(initial=0)) + 1), minlength=groups).astype(float)
+
     def tf(self, term: str) -> NDArray[np.float64]:
         """How often each document holds `term`, in their order."""
         found = np.zeros(self.size)

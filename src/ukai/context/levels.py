@@ -1,0 +1,106 @@
+"""The eight levels at which a thing can stand in a document, from what it is called to everything (context req. 31).
+
+Which ones a cut uses is data: by default identity, names and full. No model chooses a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ukai.context.subject import Subject
+from ukai.kit import canonical
+
+IDENTITY, NAMES, TYPED, LEAD, MATCHED, TEXT, ELEMENTS, FULL = (
+    "identity",
+    "names",
+    "typed",
+    "lead",
+    "matched",
+    "text",
+    "elements",
+    "full",
+)
+LEVELS = (IDENTITY, NAMES, TYPED, LEAD, MATCHED, TEXT, ELEMENTS, FULL)
+"""From least to most. `none` stands in reports for what is not shown."""
+NONE = "none"
+LEADING = 160
+"""Characters of the text at `lead`."""
+
+
+def at_least(level: str, other: str) -> bool:
+    """Whether `level` shows as much as `other`."""
+    return LEVELS.index(level) >= LEVELS.index(other)
+
+
+def body(subject: Subject, level: str) -> str:
+    """What stands below or behind the name at `level`; empty where the level adds nothing.
+
+    Each level says all that the one before it says, in more words.
+    """
+    return _BODIES[level](subject)
+
+
+def _names(subject: Subject) -> str:
+    return ", ".join(subject.names)
+
+
+def _typed(subject: Subject) -> str:
+    return ", ".join(f"{n} {_type(e.fields)}".rstrip() for n, e in zip(subject.names, subject.elements, strict=True))
+
+
+def _type(fields: Mapping[str, object]) -> str:
+    return str(fields.get("data_type") or fields.get("type") or "")
+
+
+def _lead(subject: Subject) -> str:
+    text = subject.item.text
+    end = text.find("\n")
+    line = text if end < 0 else text[:end]
+    short = line if len(line) <= LEADING else line[:LEADING].rpartition(" ")[0] + " …"
+    return _joined(_typed(subject), short)
+
+
+def _matched(subject: Subject) -> str:
+    """With what the elements say that found the subject."""
+    found = [f"{n}: {e.text}" for n, e in zip(subject.names, subject.elements, strict=True) if e.text and e.why]
+    return _joined(_lead(subject), *found)
+
+
+def _text(subject: Subject) -> str:
+    names = [n for n in subject.names if n not in subject.item.text]
+    return _joined(subject.item.text, ", ".join(names))
+
+
+def _elements(subject: Subject) -> str:
+    """A text that spells its elements out is not followed by them."""
+    text = subject.item.text
+    told = [
+        " — ".join(filter(None, (f"{n} {_type(e.fields)}".rstrip(), e.text)))
+        for n, e in zip(subject.names, subject.elements, strict=True)
+        if n not in text or e.text not in text
+    ]
+    return _joined(text, *told)
+
+
+def _full(subject: Subject) -> str:
+    item = subject.item
+    stands = f"{item.path}\n{item.title}\n{item.lead}\n{item.text}"
+    said = ((k, v if isinstance(v, str) else canonical.dumps(v)) for k, v in sorted(item.fields.items()))
+    fields = [f"{k}: {v}" for k, v in said if v not in stands]
+    return _joined(*fields, _elements(subject))
+
+
+def _joined(*parts: str) -> str:
+    return "\n".join(p for p in parts if p)
+
+
+_BODIES: Mapping[str, Callable[[Subject], str]] = {
+    IDENTITY: lambda _: "",
+    NAMES: _names,
+    TYPED: _typed,
+    LEAD: _lead,
+    MATCHED: _matched,
+    TEXT: _text,
+    ELEMENTS: _elements,
+    FULL: _full,
+}

@@ -1,0 +1,177 @@
+"""Cases measured: which required items a document mentions, and which stand there so that they can be used."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ukai.context import assembly, cut, levels
+from ukai.context.recall.memory import Counted, Embed, Memory
+from ukai.context.recall.outside import Case, Corpus
+from ukai.context.sections import Unit
+
+SEEDS = 5
+"""Random orders that are averaged."""
+KEPT = 8
+"""Scopes whose numbers are kept between cases."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """Shares of the required items of one case, by budget."""
+
+    recall: Mapping[int, float]
+    usable: Mapping[int, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One case."""
+
+    id: str
+    visible: int
+    required: int
+    held: Held
+    random: Held
+    end_to_end: float
+    """Share of the required items that the case may see at all."""
+    missing: tuple[str, ...]
+    """Required items that cannot be used at the largest budget."""
+    ms: float = field(default=0.0, compare=False)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the sha256 of its id is even: what was tuned on those is reported on the others."""
+        return int(hashlib.sha256(self.id.encode()).hexdigest(), 16) % 2 == 0
+
+    def as_json(self) -> dict[str, Any]:
+        """With budgets as text."""
+        return {
+            "id": self.id,
+            "visible": self.visible,
+            "required": self.required,
+            "recall": {str(b): round(v, 4) for b, v in self.held.recall.items()},
+            "usable": {str(b): round(v, 4) for b, v in self.held.usable.items()},
+            "random": {str(b): round(v, 4) for b, v in self.random.usable.items()},
+            "end_to_end": round(self.end_to_end, 4),
+            "missing": list(self.missing),
+        }
+
+
+def measured(
+    corpus: Corpus,
+    cases: Sequence[Case],
+    *,
+    budgets: Sequence[int],
+    count: Callable[[str], float],
+    embed: Embed | None,
+    plan: cut.Plan = cut.DEFAULT,
+    seeds: int = SEEDS,
+) -> Iterator[Row]:
+    """One row a case, in their order. `embed` keeps vectors by content; without it words decide alone."""
+    counted = Counted()
+    kept: dict[tuple[Any, ...], Memory] = {}
+    for case in cases:
+        key = (case.scope, case.principal)
+        if key not in kept:
+            while len(kept) >= KEPT:
+                kept.pop(next(iter(kept)))
+            kept[key] = Memory(corpus.visible(case), counted=counted, embed=embed)
+        yield _row(kept[key], case, budgets=budgets, count=count, embed=embed, plan=plan, seeds=seeds)
+
+
+def _row(
+    memory: Memory,
+    case: Case,
+    *,
+    budgets: Sequence[int],
+    count: Callable[[str], float],
+    embed: Embed | None,
+    plan: cut.Plan,
+    seeds: int,
+) -> Row:
+    started = time.perf_counter()
+    scores = memory.scores(case.question, embed)
+    documents = {b: _cut(memory, scores, b, count, plan) for b in budgets}
+    ms = (time.perf_counter() - started) * 1e3 / max(1, len(budgets))
+    chance = [
+        _held(case, {b: _cut(memory, _shuffled(memory, case, seed), b, count, plan) for b in budgets})
+        for seed in range(seeds)
+    ]
+    visible = {i.id for i in memory.items}
+    largest = documents[max(budgets)] if budgets else None
+    return Row(
+        id=case.id,
+        visible=len(visible),
+        required=len(case.required),
+        held=_held(case, documents),
+        random=_mean(chance, budgets),
+        end_to_end=sum(r in visible for r in case.required) / len(case.required),
+        missing=tuple(r for r in case.required if largest is not None and not largest.holds(r)),
+        ms=ms,
+    )
+
+
+def _cut(
+    memory: Memory, scores: Mapping[str, float], budget: int, count: Callable[[str], float], plan: cut.Plan
+) -> Document:
+    found = assembly.ranked(memory.units, scores, budget_tokens=budget)
+    return Document(cut.fill(found, budget=budget, count=count, layout=memory.layout, plan=plan))
+
+
+class Document:
+    """A document as a reader has it: only what stands in the text of a section counts."""
+
+    def __init__(self, made: cut.Cut) -> None:
+        self._texts = dict(made.paper.pieces())
+        self._units: dict[str, Unit] = {}
+        self._levels = made.paper.levels
+        for unit in made.units:
+            if unit.id in self._levels:
+                self._units |= {s.item.id: unit for s in unit.subjects}
+                self._units |= {e.id: unit for s in unit.subjects for e in s.elements}
+
+    def mentions(self, id: str) -> bool:
+        """Whether the item is named: it, or the thing whose element it is and which tells its elements' names."""
+        unit = self._units.get(id)
+        if unit is None:
+            return False
+        return self._levels[unit.id] != levels.IDENTITY or any(s.item.id == id for s in unit.subjects)
+
+    def holds(self, id: str) -> bool:
+        """Whether its text stands there in full; of a table, the name of every column."""
+        unit = self._units.get(id)
+        if unit is None or not self.mentions(id):
+            return False
+        text = self._texts[unit.place]
+        subject = next((s for s in unit.subjects if s.item.id == id), None)
+        if subject is not None and subject.item.kind == "table" and subject.names:
+            return all(name in text for name in subject.names)
+        item = subject.item if subject else next(e for s in unit.subjects for e in s.elements if e.id == id)
+        return item.text in text
+
+
+def _held(case: Case, documents: Mapping[int, Document]) -> Held:
+    size = len(case.required)
+    return Held(
+        recall={b: sum(d.mentions(r) for r in case.required) / size for b, d in documents.items()},
+        usable={b: sum(d.holds(r) for r in case.required) / size for b, d in documents.items()},
+    )
+
+
+def _mean(rows: Sequence[Held], budgets: Sequence[int]) -> Held:
+    size = max(1, len(rows))
+    return Held(
+        recall={b: sum(r.recall[b] for r in rows) / size for b in budgets},
+        usable={b: sum(r.usable[b] for r in rows) / size for b in budgets},
+    )
+
+
+def _shuffled(memory: Memory, case: Case, seed: int) -> dict[str, float]:
+    """Scores of a seeded random order of the same scope."""
+    rng = random.Random(f"{seed}/{case.id}")  # noqa: S311
+    return {u.id: rng.random() for u in memory.units}

@@ -1,0 +1,53 @@
+"""What a thing is called in a document: short, and enough to ask for it again."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from ukai.context.subject import Subject
+
+_PLAIN = re.compile(r"[^0-9a-z]+")
+
+
+def name(subject: Subject) -> str:
+    """The last segment of its path, its title where that says more, and its handle where it has one."""
+    item = subject.item
+    said = subject.name
+    if item.title and not _says(f"{item.path}", item.title):
+        said = f"{said} · {item.title}" if not _says(item.title, said) else item.title
+    return f"{said} [{item.id}]" if "#" in item.id else said
+
+
+def family(names: Sequence[str]) -> str:
+    """Names that begin alike, written once: `events_{20210101-20210131,20210301}`.
+
+    A range stands for every whole number in it, each of which is a member: nothing is left out and nothing is added.
+    """
+    if len(names) == 1:
+        return names[0]
+    start = os.path.commonprefix(list(names))  # noqa: RUF071 - character by character is meant
+    while start and start[-1].isdigit():  # a number is not cut in two
+        start = start[:-1]
+    return f"{start}{{{','.join(_ranges([n[len(start) :] for n in names]))}}}"
+
+
+def _ranges(ends: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    first = last = ""
+    for end in sorted(ends):
+        if last.isdigit() and end.isdigit() and len(end) == len(last) and int(end) == int(last) + 1:
+            last = end
+            continue
+        found += [_range(first, last)] if last or first else []
+        first = last = end
+    return [*found, _range(first, last)]
+
+
+def _range(first: str, last: str) -> str:
+    return first if first == last else f"{first}-{last}"
+
+
+def _says(text: str, other: str) -> bool:
+    return _PLAIN.sub("", other.casefold()) in _PLAIN.sub("", text.casefold())

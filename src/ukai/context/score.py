@@ -1,0 +1,186 @@
+"""How well each thing answers a question: words and meaning, of the thing and of what stands around it.
+
+    score = w z(BM25) + (1 - w) z(cosine)          z over all things in scope that the caller may read
+
+Of a part (a turn, a page) both are mostly those of the parts around it, up to REACH characters on either side; of what
+has a name, a share is that of its name and place. A long question counts as a whole and by its best sentences. The
+composer over the store and `ukai context recall` over files both come here. Source of the numbers:
+docs/design/composing.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ukai.kit import bm25, words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WORDS = 0.5
+"""Weight of words against meaning."""
+AROUND_PART, AROUND_NAMED = 0.8, 0.33
+"""Share of what stands around."""
+REACH = 400
+"""Characters on either side of a part that are read with it, at least one neighbour."""
+SENTENCES = 2
+"""Of a long question, as many of its sentences count for a thing: those that it answers best."""
+PLACE = 0.5
+"""Weight of the place in which a thing stands, once for its words and once for its meaning."""
+SHORTEST = 3
+"""Terms of a sentence that asks something by itself."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_stem = lru_cache(maxsize=200_000)(words.stem)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Corpus:
+    """Things in one order, counted once and asked often. The parts of one thing stand together, in their order."""
+
+    own: bm25.Packed
+    title: bm25.Packed
+    place: bm25.Packed
+    """Of the path, and of who speaks."""
+    first: NDArray[np.int32]
+    """The rows `[first, last)` are read with a row: `spans`."""
+    last: NDArray[np.int32]
+    is_part: NDArray[np.bool_]
+    size: NDArray[np.int32]
+    """Characters, or anything in proportion to them."""
+    group: NDArray[np.int32] | None = None
+    """Rows of one place have one number, from 0; None where places do not count."""
+
+    @cached_property
+    def groups(self) -> int:
+        """How many places."""
+        return int(self.group.max()) + 1 if self.group is not None and len(self.group) else 0
+
+    @cached_property
+    def breadth(self) -> NDArray[np.float64]:
+        """How many different words each place holds."""
+        return self.own.breadth(_numbered(self.group), self.groups)
+
+
+def asked(question: str) -> tuple[str, ...]:
+    """The whole question, then its sentences where several say something by themselves."""
+    found = tuple(s.strip() for s in _SENTENCE.split(question) if len(terms(s)) >= SHORTEST)
+    return (question, *found) if len(found) > 1 else (question,)
+
+
+def terms(text: str) -> list[str]:
+    """The words of `text` as they are compared; those of `snake_case`, `camelCase` and of a path one by one."""
+    return [_stem(w) for w in words.words(_CAMEL.sub(" ", text.replace("_", " "))) if w not in words.STOP]
+
+
+def spans(
+    group: NDArray[np.int32], size: NDArray[np.int32], is_part: NDArray[np.bool_], reach: int = REACH
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """For each row the rows `[first, last)` of its group that are read with it; itself alone where it is no part."""
+    rows = np.arange(len(group))
+    ends = np.concatenate([[0], np.cumsum(size)])
+    edge = np.flatnonzero(np.diff(group) != 0) + 1
+    begin = np.concatenate([[0], edge]).astype(int)[np.searchsorted(edge, rows, "right")] if len(rows) else rows
+    stop = np.concatenate([edge, [len(rows)]]).astype(int)[np.searchsorted(edge, rows, "right")] if len(rows) else rows
+    # The last neighbour is the one that crosses `reach`.
+    first = np.maximum(np.searchsorted(ends, ends[rows] - reach, "right") - 1, begin)
+    first = np.minimum(first, np.maximum(rows - 1, begin))
+    last = np.minimum(np.searchsorted(ends, ends[rows + 1] + reach, "left"), stop)
+    last = np.maximum(last, np.minimum(rows + 2, stop))
+    return (
+        np.where(is_part, first, rows).astype(np.int32),
+        np.where(is_part, last, rows + 1).astype(np.int32),
+    )
+
+
+def meaning(corpus: Corpus, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """One vector a row from the row's own: the surroundings of a part are the mean of their vectors by size.
+
+    Times a question's vector it gives the cosine of the mix, so that no window has to be embedded by itself.
+    """
+    sums = np.vstack([np.zeros((1, vectors.shape[1])), np.cumsum(vectors * corpus.size[:, None].astype(float), axis=0)])
+    mean = sums[corpus.last] - sums[corpus.first]
+    mean /= np.linalg.norm(mean, axis=1, keepdims=True) + 1e-9
+    share = np.where(corpus.is_part, AROUND_PART, 0.0)[:, None]
+    return ((1 - share) * vectors + share * mean).astype(np.float32)
+
+
+def lexical(corpus: Corpus, asked: Sequence[str]) -> NDArray[np.float64]:
+    """BM25 of each row with what stands around it, for the terms of one question."""
+    wanted = list(dict.fromkeys(asked))
+    own = [corpus.own.tf(t) for t in wanted]
+    named = [corpus.title.tf(t) + corpus.place.tf(t) for t in wanted]
+    around = [np.where(corpus.is_part, _window(corpus, o), 0) + n for o, n in zip(own, named, strict=True)]
+    named_lengths = corpus.title.lengths + corpus.place.lengths
+    lengths = np.where(corpus.is_part, _window(corpus, corpus.own.lengths), 0) + named_lengths
+    share = np.where(corpus.is_part, AROUND_PART, AROUND_NAMED)
+    return (1 - share) * bm25.weighed(own, corpus.own.lengths) + share * bm25.weighed(around, lengths)
+
+
+def places(corpus: Corpus, asked: Sequence[str], cosine: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """How well the place of each row answers: one that holds all words of a question somewhere is the right one.
+
+    A word counts once a place, however often it comes, so that a large place does not answer by its size.
+    """
+    group = _numbered(corpus.group)
+    if corpus.groups < 2:
+        return np.zeros(len(corpus.size))
+    counts = [corpus.own.tf(t) > 0 for t in dict.fromkeys(asked)]
+    held = [(np.bincount(group, c, corpus.groups) > 0).astype(float) for c in counts]
+    found = _z(bm25.weighed(held, corpus.breadth))
+    if cosine is not None:
+        sizes = np.bincount(group, minlength=corpus.groups)
+        found = found + _z(np.bincount(group, cosine, corpus.groups) / np.maximum(sizes, 1))
+    # What stands around a part is in its own score: its place would count it twice.
+    return np.where(corpus.is_part, 0.0, PLACE * found[group])
+
+
+def scores(
+    corpus: Corpus, questions: Sequence[Sequence[str]], cosines: Sequence[NDArray[np.float64]] | None
+) -> NDArray[np.float64]:
+    """One score a row. `questions` are the terms of `asked`, `cosines` theirs; without them words decide alone."""
+    return mixed([lexical(corpus, q) for q in questions], cosines, corpus=corpus, questions=questions)
+
+
+def mixed(
+    lexicals: Sequence[NDArray[np.float64]],
+    cosines: Sequence[NDArray[np.float64]] | None,
+    *,
+    corpus: Corpus | None = None,
+    questions: Sequence[Sequence[str]] = (),
+) -> NDArray[np.float64]:
+    """The same, of what `lexical` gave for each question. With `corpus` and `questions` places count too."""
+    if not len(lexicals[0]):
+        return np.zeros(0)
+    rows: list[NDArray[np.float64]] = []
+    for n, found in enumerate(lexicals):
+        cosine = None if cosines is None else cosines[n]
+        row = _z(_mix(found, cosine))
+        rows.append(row if corpus is None else row + places(corpus, questions[n], cosine))
+    if len(rows) == 1:
+        return rows[0]
+    best = np.sort(np.array(rows[1:]), axis=0)[-SENTENCES:].mean(axis=0)
+    return _z(rows[0]) + _z(best)
+
+
+def _numbered(group: NDArray[np.int32] | None) -> NDArray[np.int32]:
+    return np.zeros(0, np.int32) if group is None else group
+
+
+def _window(corpus: Corpus, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    return sums[corpus.last] - sums[corpus.first]
+
+
+def _mix(lexical: NDArray[np.float64], cosine: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    return _z(lexical) if cosine is None else WORDS * _z(lexical) + (1 - WORDS) * _z(cosine)
+
+
+def _z(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (x - x.mean()) / (x.std() + 1e-9)

@@ -1,0 +1,131 @@
+"""Sections: what stands in one place is read together, unless it is too large for that (context req. 22, 24).
+
+Things are grouped by their paths, `integration/selection/object/element`. A group larger than min(5,000, a third of the
+budget) tokens is exploded into the groups below it, in the end into single things. Parts are always ranked one by one:
+what stands around a part is in its score already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ukai.context import levels, subject
+from ukai.context.item import Item
+from ukai.context.subject import Subject
+from ukai.kit import canonical
+
+EXPLODED_ABOVE = 5_000
+"""Tokens. Source: the composer's article."""
+SHARE = 3
+"""And no section takes more than this part of the budget. Source: docs/design/composing.md."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """What is shown or left out as one: a thing, or a family of things with one body."""
+
+    subjects: tuple[Subject, ...]
+    """Equal but for their names where there are several, by path."""
+
+    @property
+    def id(self) -> str:
+        """Its first member's."""
+        return self.subjects[0].item.id
+
+    @property
+    def item(self) -> Item:
+        """Its first member."""
+        return self.subjects[0].item
+
+    @property
+    def place(self) -> str:
+        """Where it stands."""
+        return self.subjects[0].place
+
+    @cached_property
+    def size(self) -> int:
+        """Tokens in full, as characters over four: good enough to decide what is read together."""
+        text = len(levels.body(self.subjects[0], levels.FULL))
+        return 1 + (text + sum(len(s.name) + 2 for s in self.subjects)) // 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """What is ranked."""
+
+    place: str
+    """The path that all of it stands under."""
+    units: tuple[Unit, ...]
+    """Best first."""
+    scores: tuple[float, ...]
+    """Of the units: that of the best member of each."""
+    score: float
+
+    @property
+    def id(self) -> str:
+        """Its place where it holds several things, else the thing's id."""
+        return self.units[0].id if len(self.units) == 1 else self.place
+
+    @property
+    def tokens(self) -> int:
+        """In full, by characters over four."""
+        return sum(u.size for u in self.units)
+
+
+def units(items: Iterable[Item]) -> list[Unit]:
+    """What is shown or left out as one, by place. Families: siblings with one schema and the same elements, or the same
+    text, have one body."""
+    families: dict[tuple[str, ...], list[Subject]] = {}
+    for s in subject.of(items):
+        families.setdefault(_family(s), []).append(s)
+    return [Unit(subjects=tuple(members)) for members in families.values()]
+
+
+def build(
+    units: Sequence[Unit], scores: Mapping[str, float], *, budget_tokens: int, aggregate: str = "max"
+) -> list[Section]:
+    """The sections of `units`, by place. `scores` are those of items by id; `aggregate` makes a section's score of its
+    units': `max`, `top2` or `mean`."""
+    limit = max(1, min(EXPLODED_ABOVE, budget_tokens // SHARE))
+    best = {u.id: max(scores.get(s.item.id, 0.0) for s in u.subjects) for u in units}
+    parts = [[u] for u in units if u.item.is_part]
+    things = [u for u in units if not u.item.is_part]
+    return [_section(group, best, aggregate) for group in (*parts, *_exploded(things, 1, limit))]
+
+
+def _family(s: Subject) -> tuple[str, ...]:
+    item = s.item
+    if item.is_part or not (s.elements or item.text):
+        return (item.id,)
+    body = canonical.sha256([s.names, "" if s.elements else item.text, "" if s.elements else item.title])
+    return (s.place, item.kind, item.schema_hash, body, str(item.pinned))
+
+
+def _exploded(units: list[Unit], depth: int, limit: int) -> Iterator[list[Unit]]:
+    groups: dict[str, list[Unit]] = {}
+    for u in units:
+        groups.setdefault("/".join(u.place.split("/")[:depth]), []).append(u)
+    for place, group in groups.items():
+        if len(group) == 1 or sum(u.size for u in group) <= limit:
+            yield group
+        elif any(u.place != place for u in group):
+            yield from _exploded(group, depth + 1, limit)
+        else:
+            yield from ([u] for u in group)
+
+
+def _section(units: list[Unit], best: Mapping[str, float], aggregate: str) -> Section:
+    ordered = sorted(units, key=lambda u: (-best[u.id], u.place, u.item.order, u.item.path, u.id))
+    scores = tuple(best[u.id] for u in ordered)
+    score = {"max": scores[0], "top2": sum(scores[:2]) / min(2, len(scores)), "mean": sum(scores) / len(scores)}
+    place = "/".join(_common([u.place.split("/") for u in ordered]))
+    return Section(place=place, units=tuple(ordered), scores=scores, score=score[aggregate])
+
+
+def _common(places: Sequence[Sequence[str]]) -> Iterator[str]:
+    for segments in zip(*places, strict=False):
+        if len(set(segments)) > 1:
+            return
+        yield segments[0]
