@@ -6,8 +6,8 @@ import asyncio
 import ipaddress
 import os
 import socket
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import uvicorn
@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 
-from ukai.app import engine, reception
+from ukai.app import engine, reception, reload, telemetry
 from ukai.kit.errors import PermanentError
-from ukai.surfaces import http, mcp, openai, web
+from ukai.surfaces import a2a, agui, http, mcp, metrics, openai, web
 
 Ready = Callable[[str], None]
 POINTER = "SKILL_NAME"
@@ -31,21 +31,38 @@ class NotHere(PermanentError):
     hint = "whoever reached it would act as the local principal: configure `login:` in ukai.yaml, or use 127.0.0.1"
 
 
+class NoSlack(PermanentError):
+    """It is not known which agent answers in Slack, or what speaks to Slack is missing."""
+
+    hint = "install the extra: pip install 'ukai[slack]'"
+
+
 class NoPort(PermanentError):
     """The address cannot be listened on."""
 
     hint = "another program may use the port: --port 0 takes a free one"
 
 
-def serve(workspace: Path, *, host: str, port: int, ready: Ready, environ: Mapping[str, str] = os.environ) -> None:
+def serve(
+    workspace: Path,
+    *,
+    host: str,
+    port: int,
+    ready: Ready,
+    slack: bool = False,
+    changed: Ready | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> None:
     """Serve until interrupted. `ready` is called with the address once it can be reached.
 
-    Raises NotHere, NoPort, NotSet, and NotServed where the agent of the pointer has errors.
+    `slack`: the agent of the pointer, or the only one in Slack, answers there too. `changed`: saved files count from
+    the next question on, and it is told what they came to.
+    Raises NotHere, NoPort, NotSet, NoKeys, and NotServed where the agent of the pointer has errors.
     """
     if not is_loopback(host) and not reception.has_login(workspace):
         raise NotHere(f"{host!r} is not an address of this machine alone, and there is no login")
     with _bound(host, port) as listening:
-        asyncio.run(_serve(workspace, listening, ready, environ))
+        asyncio.run(_serve(workspace, listening, ready, slack=slack, changed=changed, environ=environ))
 
 
 def stdio(workspace: Path, *, environ: Mapping[str, str] = os.environ) -> None:
@@ -82,6 +99,9 @@ async def mounted(here: reception.Reception, stack: AsyncExitStack, environ: Map
         Mount("/v1", openai.made(here)),
         Route(mcp.METADATA, mcp.metadata),
         Route("/mcp", await stack.enter_async_context(mcp.mounted(current))),
+        *a2a.routes(),
+        *agui.routes(),
+        *metrics.routes(),
     ]
     return app
 
@@ -90,13 +110,27 @@ async def _to_page(request: Request) -> Response:
     return RedirectResponse("/page/", status_code=303)
 
 
-async def _serve(workspace: Path, listening: socket.socket, ready: Ready, environ: Mapping[str, str]) -> None:
+async def _serve(
+    workspace: Path,
+    listening: socket.socket,
+    ready: Ready,
+    *,
+    slack: bool,
+    changed: Ready | None,
+    environ: Mapping[str, str],
+) -> None:
     async with AsyncExitStack() as stack:
         only = environ.get(POINTER) or None
         opened = await stack.enter_async_context(engine.opened(workspace, environ=environ, only=only))
         _pointed(opened, environ)
-        here = reception.of(lambda: opened, environ=environ)
+        telemetry.start(environ, opened.stamp)
+        current = reload.Current(engine=opened, only=only)
+        here = reception.of(current, environ=environ)
         app = await mounted(here, stack, environ)
+        if slack:
+            await _in_slack(here, app, stack, environ)
+        if changed is not None:
+            await stack.enter_async_context(_watched(current, changed))
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -108,6 +142,31 @@ async def _serve(workspace: Path, listening: socket.socket, ready: Ready, enviro
         )
         ready(_url(listening))
         await _Server(config, here).serve(sockets=[listening])
+
+
+async def _in_slack(here: reception.Reception, app: FastAPI, stack: AsyncExitStack, environ: Mapping[str, str]) -> None:
+    """Connect the one agent that Slack's keys belong to."""
+    try:
+        from ukai.surfaces import slack
+    except ImportError as missing:
+        raise NoSlack(f"{missing.name} is not installed") from None
+    found = [n for n, agent in here.engine.catalog.agents.items() if slack.CHANNEL in agent.channels]
+    agent = environ.get(POINTER) or (found[0] if len(found) == 1 else None)
+    if agent is None:
+        raise NoSlack(f"{len(found)} agents are in Slack, and each is an app of its own", hint=f"set {POINTER} to one")
+    opened = await stack.enter_async_context(slack.opened(slack.served(here, agent), slack.keys(environ)))
+    app.router.routes.append(Route("/slack/events", opened.http, methods=["POST"]))
+
+
+@asynccontextmanager
+async def _watched(current: reload.Current, changed: Ready) -> AsyncGenerator[None]:
+    stop = asyncio.Event()
+    task = asyncio.create_task(reload.watch(current, tell=changed, stop=stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await task
 
 
 def _pointed(opened: engine.Engine, environ: Mapping[str, str]) -> None:

@@ -154,5 +154,7 @@ CODES: dict[str, str] = {
     "value_misfit": "A value does not fit its field; the connector's mode says what happens.",
     "duplicate_row": "Two rows of one pull say different things about one record.",
     "missing_not_known": "It is not sure which records the source does not have any more, so none was deleted.",
+    # app.deploy: manifests
+    "no_login": "A container is reached from outside, and `ukai.yaml` names no login.",
+    "not_ours": "A file stands where a made one belongs, and `ukai up` did not make it.",
 }
-"""Code -> what it means. Grouped by the room that emits it first."""

@@ -10,29 +10,51 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from datetime import datetime
 
+from ukai import record
+from ukai.app.ask import Exchange
 from ukai.app.deliveries import rows
 from ukai.app.deliveries.carry import LEASE, Answer, Ask, Carrier, Chat, NotThere, Uncertain
 from ukai.app.deliveries.value import Delivery, Part, Question
+from ukai.runtime.events import Listener
+from ukai.store import Database
 
 __all__ = [
     "Answer",
     "Ask",
     "Carrier",
     "Chat",
+    "Database",
     "Deliveries",
     "Delivery",
+    "Listener",
     "NotThere",
     "Part",
     "Question",
     "Uncertain",
+    "earlier",
 ]
 
 AT_ONCE = 20
 """Deliveries that one look at the table takes over."""
 EVERY_S = 15.0
+EARLIER = 10
+"""Exchanges of a thread that the next question in it is asked with."""
 
 _log = logging.getLogger(__name__)
+
+
+async def earlier(db: Database, question: Question) -> list[Exchange]:
+    """What was asked and answered in the thread before, oldest first.
+
+    Both stand there for everybody who reads it, whoever asked; a run of which a person was removed is not among them.
+    """
+    sight = record.Sight(principal="", audit=True)
+    async with db.transaction() as tx:
+        texts = [await record.read(tx, run_id, sight) for run_id in await rows.answered(tx, question, limit=EARLIER)]
+    runs = [record.load(text)[0] for text in texts if text is not None]
+    return [Exchange(question=run.question, answer=run.answer.markdown) for run in runs if run and run.answer]
 
 
 class Deliveries:
@@ -68,11 +90,10 @@ class Deliveries:
             await self.resume()
             await asyncio.sleep(EVERY_S)
 
-    async def rate(self, run_id: str, principal: str, value: str) -> None:
-        """`up` or `down`, from somebody who saw the answer."""
+    async def rate(self, run_id: str, principal: str, value: str, *, at: datetime) -> None:
+        """`up` or `down`, from somebody who saw the answer. `at` as the chat has it: clicks may overtake each other."""
         async with self._carrier.db.transaction() as tx:
-            surface = self._carrier.surface
-            await rows.rate(tx, run_id, principal, surface=surface, value=value, at=self._carrier.clock.now())
+            await rows.rate(tx, run_id, principal, surface=self._carrier.surface, value=value, at=at)
 
     async def settled(self) -> None:
         """Wait until nothing is under way."""

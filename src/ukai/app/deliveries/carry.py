@@ -35,6 +35,7 @@ FADES_S = 90.0
 TRIES = 6
 """How often one part is posted within one attempt."""
 
+UNKNOWN_PERSON = "unknown_person"
 UNKNOWN = (
     "I do not know who you are in our directory, so I cannot look anything up for you. "
     "Your profile needs the confirmed mail address that IT knows you by."
@@ -158,7 +159,7 @@ class Carrier:
                     at=self.clock.now(),
                     surface=self.surface,
                     who=f"{self.surface}:{now.question.team}/{now.question.user}",
-                    code="unknown_person",
+                    code=UNKNOWN_PERSON,
                     about=now.agent,
                 ),
             )
@@ -197,12 +198,12 @@ class Carrier:
                 if line:
                     await self.chat.status(now.question, line)
 
-        async with asyncio.TaskGroup() as both:
-            both.create_task(tell())
-            try:
-                return await self.ask(now, principal, place, told.put_nowait)
-            finally:
-                told.put_nowait(None)
+        telling = asyncio.create_task(tell())
+        try:
+            return await self.ask(now, principal, place, told.put_nowait)
+        finally:
+            told.put_nowait(None)
+            await telling
 
     async def _sealed(self, now: Delivery) -> Answer | None:
         """What an earlier attempt came to, if its run was sealed before the process died."""

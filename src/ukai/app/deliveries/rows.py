@@ -135,11 +135,23 @@ async def finish(tx: Transaction, id: str, *, holder: UUID, at: datetime) -> boo
     )
 
 
+async def answered(tx: Transaction, question: Question, *, limit: int) -> list[str]:
+    """The runs whose answers stand in the thread of a question, before it, oldest first."""
+    found = await tx.fetch(
+        "select run_id from delivery where team = %s and channel = %s and thread = %s and ts < %s "
+        "and outcome = 'answered' and not is_private and posted <> '{}' and run_id is not null "
+        "order by ts desc limit %s",
+        (question.team, question.channel, question.thread, question.ts, limit),
+    )
+    return [str(run_id) for (run_id,) in reversed(found)]
+
+
 async def rate(tx: Transaction, run_id: str, principal: str, *, surface: str, value: str, at: datetime) -> None:
     """What somebody thinks of an answer; the last word counts."""
     await tx.execute(
         "insert into feedback (run_id, principal, surface, value, at) values (%s, %s, %s, %s, %s) "
-        "on conflict (run_id, principal) do update set value = excluded.value, at = excluded.at",
+        "on conflict (run_id, principal) do update set value = excluded.value, at = excluded.at "
+        "where feedback.at < excluded.at",
         (UUID(run_id), principal, surface, value, at),
     )
 

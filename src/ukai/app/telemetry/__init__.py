@@ -13,10 +13,13 @@ from importlib.metadata import version
 
 from opentelemetry import trace
 
-from ukai import record
+from ukai import record, store
 from ukai.app.telemetry import metrics, names, spans
-from ukai.app.telemetry.metrics import Metric
+from ukai.app.telemetry.metrics import MEDIA, Metric
+from ukai.context import index
 from ukai.kit.errors import PermanentError
+
+__all__ = ["MEDIA", "METRICS", "NoExporter", "measured", "observed", "start"]
 
 METRICS = metrics.Registry(
     (
@@ -59,6 +62,13 @@ def start(environ: Mapping[str, str], stamp: record.Build) -> None:
     provider = TracerProvider(resource=Resource.create({**about, names.BUILD_COMMIT: stamp.commit}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+
+
+async def measured(db: store.Database, *, running: int, waiting: int) -> None:
+    """Say how things stand now, before they are read."""
+    METRICS.set(names.RUNNING, to=running)
+    METRICS.set(names.WAITING, to=waiting)
+    METRICS.set(names.INDEX_LAG, to=await index.lag(db))
 
 
 def observed(

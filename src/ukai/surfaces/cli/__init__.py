@@ -18,6 +18,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "run": ("run", "Saved runs: show, list."),
     "demo": ("demo", "Load the sample company and ask it a question."),
     "checks": ("checks", "What code can decide about answers: list, run, score."),
+    "eval": ("eval", "Ask a bank, compare versions, keep or revert: run, compare, report, gate, case add."),
     "access": ("access", "Who may do what, and why: ukai access explain."),
     "db": ("db", "The database: start, stop, status, url, dump, restore."),
     "doctor": ("doctor", "Look at everything Ukai stands on."),
@@ -32,11 +33,15 @@ VERBS: dict[str, tuple[str, str]] = {
     "propose": ("propose", "Propose a change to the gate."),
     "undo": ("undo", "Take back a commit, a run, or what somebody wrote."),
     "history": ("history", "Who changed what; records as they were; the feed of changes."),
+    "ingest": ("ingest", "Bring in what other systems know, by connectors."),
+    "quarantine": ("quarantine", "Rows that could not be brought in: list, show, retry, drop."),
     "stats": ("stats", "What happened, counted: ukai stats gate."),
     "gate": ("gate", "The gate tried out on files: ukai gate replay."),
     "connect": ("connect", "Give a tool your own credential for it."),
     "token": ("token", "Personal tokens: create, list, revoke."),
     "serve": ("serve", "Answer over HTTP, MCP and a web page."),
+    "dev": ("dev", "Serve while you write: every saved file counts from the next question on."),
+    "up": ("up", "Manifests to run the agents elsewhere: compose, kubernetes, astropods, slack."),
     "bench": ("bench", "Measure: ukai bench NAME."),
 }
 """Verb -> (module that holds its `app`, one line of help). A new verb is one file here and one line in this table."""

@@ -15,11 +15,19 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def serve(
     ctx: typer.Context,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8300,
+    port: Annotated[
+        int, typer.Option("--port", envvar="UKAI_PORT", min=0, max=65535, help="0 takes a free one.")
+    ] = 8300,
     host: Annotated[
-        str, typer.Option("--host", help="An address; one that others reach needs `login:` in ukai.yaml.")
+        str,
+        typer.Option(
+            "--host", envvar="UKAI_HOST", help="An address; one that others reach needs `login:` in ukai.yaml."
+        ),
     ] = "127.0.0.1",
     stdio: Annotated[bool, typer.Option("--stdio", help="MCP over standard input and output, for one client.")] = False,
+    slack: Annotated[
+        bool, typer.Option("--slack", envvar="UKAI_SLACK", help="Answer in Slack too; docs/howto/slack.md.")
+    ] = False,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
 ) -> None:
@@ -41,4 +49,4 @@ def serve(
         )
         sys.stdout.flush()  # nothing more comes for a long time, and somebody may wait for this line
 
-    ctx.obj(workspace, host=host, port=port, ready=ready)
+    ctx.obj(workspace, host=host, port=port, ready=ready, slack=slack)

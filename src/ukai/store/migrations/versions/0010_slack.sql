@@ -29,6 +29,7 @@ comment on column delivery.parts is 'the messages of the reply, ready to be post
 comment on column delivery.posted is 'number of a part -> ts of its message';
 create index delivery_open on delivery (held_until) where state <> 'done';
 create index delivery_of_principal on delivery (principal);
+create index delivery_of_thread on delivery (team, channel, thread, ts);
 
 create table feedback (
     run_id uuid not null,
