@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from ukai import record
 from ukai.access import Decision, decision
-from ukai.app import budgets, engine, identity, rules, telemetry, tooling
+from ukai.app import budgets, composing, engine, identity, rules, telemetry, tooling
 from ukai.context import told
 from ukai.context.reader import Reader
 from ukai.kit import canonical, ids
 from ukai.runtime import events, skills, turn
 from ukai.runtime.agent import CHANNELS, Agent, Skill
-from ukai.runtime.tools import ToolSpec
+from ukai.runtime.bench import is_extractive
+from ukai.runtime.loop import COMPOSED, CONNECT
+from ukai.runtime.tools import Bound, Document, ToolSpec
 
 EXCERPT = 160
 lines = events.lines
@@ -64,6 +67,11 @@ class Outcome:
     def status(self) -> str:
         """`answered`, `blocked`, `refused`, `budget`, `cancelled` or `error`."""
         return self.run.status
+
+    @property
+    def connect(self) -> tuple[str, ...]:
+        """Tools that would have been asked if whoever asks had connected them (P3.4)."""
+        return tuple(dict.fromkeys(c.tool for c in self.run.calls if c.error_code == CONNECT))
 
     @property
     def is_for_the_asker_alone(self) -> bool:
@@ -109,11 +117,13 @@ async def ask(
     tell("started", run_id=run_id, agent=served.name)
     # Who may ask is a matter of the caller alone; what may be read, of everybody who reads the answer.
     invoke = _invoke(opened, served, caller.principal, surface)
-    reader = opened.reader(served, opened.rights(served, caller.principal, surface, place))
-    if wanted.skill is not None and wanted.skill.scope is not None:
-        reader = replace(reader, scope=wanted.skill.scope)
+    reader = opened.reader(served, opened.rights(served, caller.principal, surface, place), wanted.skill)
     if invoke.allowed:
         await opened.keep_up(lambda text: tell("status", text=text))
+    model = opened.model(served.model)
+    hand = tooling.Hand(
+        principal=caller.principal, run_id=run_id, reader=reader, skill=wanted.skill, conversation=conversation
+    )
     run = await turn.turn(
         turn.Ask(
             agent=served.name,
@@ -123,8 +133,9 @@ async def ask(
             audience=tuple(c.id for c in reader.rights.audience.callers),
             surface=surface,
             invoke=invoke,
-            model=opened.model(served.model),
-            tools=tooling.bound(opened, served, reader, principal=caller.principal, run_id=run_id),
+            model=model,
+            tools=_tools(opened, served, hand, model),
+            document=_document(opened, served, hand, model, wanted.question),
             attached=_attached(served, wanted.skill),
             run_id=run_id,
             allowance=budgets.allowance(opened, served, caller.principal, wanted.skill and wanted.skill.budget),
@@ -172,6 +183,22 @@ def _invoke(opened: engine.Engine, agent: Agent, principal: str, surface: str) -
         reason = f"{agent.name} is served on {', '.join(agent.channels)}, not on {surface}"
         return Decision(allowed=False, reason=reason, refusal=decision.refusal("invoke"), denied_by=("channels",))
     return opened.rights(agent, principal, surface).invoke
+
+
+def _tools(opened: engine.Engine, agent: Agent, hand: tooling.Hand, model: Any) -> list[Bound]:
+    """The model that only quotes searches by rules of its own; a composed document would lose it the handles."""
+    found = tooling.bound(opened, agent, hand)
+    return [t for t in found if t.spec.name != COMPOSED] if is_extractive(model) else found
+
+
+def _document(
+    opened: engine.Engine, agent: Agent, hand: tooling.Hand, model: Any, question: str
+) -> Callable[[], Awaitable[Document]] | None:
+    """What is composed beforehand: where the agent or the skill declares a scope, and the agent may compose."""
+    scope = agent.scope or (hand.skill and hand.skill.scope)
+    if scope is None or COMPOSED not in agent.tools or is_extractive(model):
+        return None
+    return partial(composing.composed, opened, question, hand.reader, skill=hand.skill, conversation=hand.conversation)
 
 
 def _prompt(agent: Agent, skill: Skill | None) -> str:

@@ -24,7 +24,9 @@ from ukai.kit.errors import PermanentError
 from ukai.llm import minilm, models
 from ukai.llm.cache import Cache
 from ukai.llm.remembered import Remembered
-from ukai.runtime.agent import Agent
+from ukai.runtime import credentials
+from ukai.runtime.agent import Agent, Skill
+from ukai.runtime.credentials import Vault
 from ukai.runtime.tools import Bound
 from ukai.runtime.verdicts import Verdicts
 
@@ -97,6 +99,12 @@ class Engine:
         return Library(types=types, cache=self.cache)
 
     @cached_property
+    def vault(self) -> Vault:
+        """The credentials of tools. Raises BadKey."""
+        key = credentials.key(workspace.local(self.root), self.environ)
+        return Vault(db=self.db, key=key, clock=self.clock)
+
+    @cached_property
     def embedder(self) -> Remembered:
         """Embeds sentences: of evidence while an answer is chosen, of the answer while rules read it."""
         return Remembered(self.cache.embedder, size=REMEMBERED)
@@ -134,10 +142,12 @@ class Engine:
         audience = self.catalog.access.audience(readers)
         return self.catalog.access.rights(audience, agent.name, agent.field_policies, channel=surface)
 
-    def reader(self, agent: Agent, rights: Rights) -> Reader:
-        """Under whose rights, and inside which scope, the agent reads."""
+    def reader(self, agent: Agent, rights: Rights, skill: Skill | None = None) -> Reader:
+        """Under whose rights, and inside which scope, the agent reads: its own, and that of a skill named for it."""
         edges = tuple(e for d in self.catalog.domains.values() for e in d.edges)
-        return Reader(rights=rights, edges=edges, scope=agent.scope)
+        # What the catalog lets a skill declare lies inside the agent's scope, so the narrower of the two holds.
+        scope = skill.scope if skill is not None and skill.scope is not None else agent.scope
+        return Reader(rights=rights, edges=edges, scope=scope)
 
     async def catch_up(self, progress: Progress = lambda _: None, *, embed: int | None = None) -> None:
         """Let the passages follow the graph; embed up to `embed` new ones, None for all."""

@@ -5,34 +5,52 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ukai.app import composing
 from ukai.app.engine import Engine, NotServed
 from ukai.app.provided import PROVIDED
 from ukai.catalog import tools as code
 from ukai.context import indexes
 from ukai.context.reader import Reader
+from ukai.context.scope import CEILING_TOKENS
 from ukai.gate.author import Author
 from ukai.kit.errors import ToolFailed
-from ukai.runtime.agent import Agent
+from ukai.runtime.agent import Agent, Skill
+from ukai.runtime.loop import COMPOSED
 from ukai.runtime.provided import Shelf, reading_tools
-from ukai.runtime.tools import Bound
+from ukai.runtime.tools import Bound, Document, ToolSpec
 from ukai.runtime.writing import Pen, writing_tools
 
 
-def bound(opened: Engine, agent: Agent, reader: Reader, *, principal: str, run_id: str) -> list[Bound]:
-    """Every tool of `agent`, for `principal` under the rights of `reader`. Raises NotServed."""
+@dataclass(frozen=True, kw_only=True)
+class Hand:
+    """On whose behalf the tools of a turn are called."""
+
+    principal: str
+    run_id: str
+    reader: Reader
+    skill: Skill | None = None
+    conversation: str | None = None
+
+
+def bound(opened: Engine, agent: Agent, hand: Hand) -> list[Bound]:
+    """Every tool of `agent`, for one caller under the rights of their reader. Raises NotServed."""
+    reader, principal, run_id = hand.reader, hand.principal, hand.run_id
     provided = reading_tools(Shelf(db=opened.db, library=opened.library, reader=reader), PROVIDED)
     author = Author(kind="agent", id=agent.name, run=run_id)
     pen = Pen(db=opened.db, author=author, rights=reader.rights, sight=reader.rights, clock=opened.clock)
     provided |= writing_tools(pen, PROVIDED)
+    provided[COMPOSED] = Bound(spec=PROVIDED[COMPOSED], call=partial(_composed, opened, hand))
     found = [provided[name] for name in agent.tools if name in provided]
     loop = asyncio.get_running_loop()
     given = code.Given(
         embed=lambda text: opened.cache.embedder.embed([text])[0].tolist(),
         get_index=lambda name: _Index(opened, reader, name, loop),
+        credential=lambda: _secret(opened, principal, loop),
     )
     for name in agent.tools:
         path = None if name in provided else _file_of(opened, agent, name)
@@ -41,9 +59,21 @@ def bound(opened: Engine, agent: Agent, reader: Reader, *, principal: str, run_i
         toolset, findings = code.load(opened.root / path, name=path, given=given)
         if toolset is None:
             raise NotServed(f"the tools of {agent.name!r} do not load: {findings[-1]}")
-        found.append(Bound(spec=toolset.specs[name], call=partial(_in_thread, toolset.handlers[name])))
+        spec = toolset.specs[name]
+        found.append(Bound(spec=spec, call=partial(_in_thread, spec, toolset.handlers[name])))
     tape = opened.tape
     return found if tape is None else [tape.tool(agent.name, principal, one) for one in found]
+
+
+async def _composed(opened: Engine, hand: Hand, *, question: str, budget_tokens: int | None = None) -> Document:
+    return await composing.composed(
+        opened,
+        question,
+        hand.reader,
+        skill=hand.skill,
+        conversation=hand.conversation,
+        budget_tokens=None if budget_tokens is None else max(1, min(budget_tokens, CEILING_TOKENS)),
+    )
 
 
 def _file_of(opened: Engine, agent: Agent, name: str) -> str | None:
@@ -102,7 +132,22 @@ class _Index:
         return found
 
 
-async def _in_thread(handler: Callable[..., Any], **arguments: Any) -> Any:
+_CALLED: ContextVar[ToolSpec] = ContextVar("tool_that_is_called")
+"""Set for each call before its thread begins, which takes it along."""
+
+
+def _secret(opened: Engine, principal: str, loop: asyncio.AbstractEventLoop) -> str:
+    """What `credential()` gives to a team's code: the caller's own, or the service's where the tool declares one.
+
+    The code names nobody, so it cannot ask for another's.
+    """
+    spec = _CALLED.get()
+    whose = principal if spec.credential == "user" else f"service:{spec.name}"
+    return asyncio.run_coroutine_threadsafe(opened.vault.get(whose, spec.name), loop).result()
+
+
+async def _in_thread(spec: ToolSpec, handler: Callable[..., Any], **arguments: Any) -> Any:
+    _CALLED.set(spec)
     result = await asyncio.to_thread(handler, **arguments)
     if isinstance(result, str) and result.lstrip()[:1] in ("{", "["):
         try:

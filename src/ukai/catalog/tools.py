@@ -1,7 +1,7 @@
 """A `tools.py` loaded for serving: the one place where a workspace's code is run (P1.7).
 
-`json`, `embed` and `get_index` are there without an import, as in the article. What the code raises is a finding at
-its line, so that one team's mistake stops one team's agent.
+`json`, `embed` and `get_index` are there without an import, as in the article, and `credential` beside them. What the
+code raises is a finding at its line, so that one team's mistake stops one team's agent.
 """
 
 from __future__ import annotations
@@ -17,10 +17,15 @@ from types import ModuleType
 from typing import Any, cast
 
 from ukai.catalog import source, walk
+from ukai.kit.errors import ToolFailed
 from ukai.kit.finding import Finding, errors
 from ukai.runtime.tools import ToolSpec
 
 Handler = Callable[..., Any]
+
+
+def _nobody() -> str:
+    raise ToolFailed("nothing is called on anybody's behalf here")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +36,8 @@ class Given:
     """Text -> vector."""
     get_index: Callable[[str], Any]
     """Name -> something with `query(vector=, top_k=, include_metadata=, filter=)`."""
+    credential: Callable[[], str] = _nobody
+    """The secret for the tool that is being called, of whoever it is called for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +58,8 @@ def load(path: Path, *, name: str, given: Given) -> tuple[Toolset | None, list[F
     if errors(findings):
         return None, findings
     module = ModuleType(f"ukai_tools_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}")
-    vars(module).update({"__file__": str(path), "json": json, "embed": given.embed, "get_index": given.get_index})
+    there = {"json": json, "embed": given.embed, "get_index": given.get_index, "credential": given.credential}
+    vars(module).update({"__file__": str(path), **there})
     sys.modules[module.__name__] = module  # dataclasses and pickle look a class's module up by name
     try:
         exec(compile(raw, str(path), "exec"), vars(module))  # noqa: S102 - running it is what serving means

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from pydantic_ai import Agent, RunContext, Tool, UsageLimits
@@ -34,13 +34,16 @@ from ukai.kit.errors import ToolFailed, ToolRetry
 from ukai.record import predicate
 from ukai.runtime import events
 from ukai.runtime.budget import Allowance, Spent
-from ukai.runtime.tools import Bound, ToolSpec, arguments_problem
+from ukai.runtime.credentials import NotConnected
+from ukai.runtime.tools import Bound, Document, ToolSpec, arguments_problem
 
 RESULT_CHARACTERS = 60_000
 """Of one result, what the model sees; the rest is cut and said to be cut."""
 TOOL_SECONDS = 60.0
 SAME_CALL = 2
 """How often a turn may make the same call; then the model is told what it already has."""
+CONNECT = "connect"
+"""The error code of a call that waits for a credential of whoever asks."""
 RETRIES = 3
 """How often a model that says nothing is asked again."""
 COMPOSED = "compose_context"
@@ -48,18 +51,6 @@ COMPOSED = "compose_context"
 
 Ending = Literal["answered", "budget", "error"]
 Keep = Callable[[record.Call], Awaitable[None]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Document:
-    """What was composed about the question, as if the model had called for it."""
-
-    id: str
-    """Of the composition."""
-    shown: Any
-    """What the model reads: text, or JSON."""
-    items: Sequence[record.Item]
-    """What it shows, for citations and checks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,11 +229,13 @@ async def _called(bound: Bound, arguments: Mapping[str, Any], calls: _Calls) -> 
     t0 = calls.clock.now()
     try:
         outcome, error = await _outcome(bound, arguments, made=calls.made[identity])
+        document = outcome.result if isinstance(outcome.result, Document) else None
+        outcome = outcome if document is None else replace(outcome, result=document.shown)
+        shown, is_cut = _cut(outcome.result)
+        items = tuple(_items(shown, spec, call_id) if document is None else document.items)
         label, rule = record.label(
             outcome, error_when=_predicate(spec.error_when), empty_when=_predicate(spec.empty_when)
         )
-        shown, is_cut = _cut(outcome.result)
-        items = tuple(_items(shown, spec, call_id))
         t1 = calls.clock.now()
         await before.wait()
         await calls.keep(
@@ -279,9 +272,12 @@ async def _outcome(bound: Bound, arguments: Mapping[str, Any], *, made: int) -> 
     try:
         async with asyncio.timeout(TOOL_SECONDS):
             result = await bound.call(**arguments)
-        return record.Outcome(result=to_jsonable_python(result, fallback=str)), None
+        whole = isinstance(result, Document)
+        return record.Outcome(result=result if whole else to_jsonable_python(result, fallback=str)), None
     except TimeoutError:
         return record.Outcome(timed_out=True), engine.ToolFailed(f"no result within {TOOL_SECONDS:g} s")
+    except NotConnected as missing:
+        return record.Outcome(exception=CONNECT), engine.ToolFailed(str(missing))
     except (ToolRetry, ToolFailed) as told:
         # Both as a failed call: the library would end the turn after some retries, and what a tool says never does.
         return record.Outcome(exception=type(told).__name__), engine.ToolFailed(str(told))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from ukai import record
 from ukai.kit import document, shape
 from ukai.kit.finding import Finding
 
@@ -38,12 +39,26 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Document:
+    """A result that the model reads as one text and the record keeps item by item: what was composed."""
+
+    id: str
+    """Of the composition."""
+    shown: Any
+    """What the model reads: text, or JSON."""
+    items: Sequence[record.Item]
+    """What it shows, for citations and checks."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bound:
     """A tool ready to be called in one turn, for one caller."""
 
     spec: ToolSpec
     call: Callable[..., Awaitable[Any]]
-    """Takes the arguments by name and gives a JSON value or text. Raises ToolRetry or ToolFailed for the model."""
+    """Takes the arguments by name and gives a JSON value, text or a Document. Raises ToolRetry or ToolFailed for the
+    model.
+    """
 
 
 def parse(doc: document.Document, *, at: str = "") -> tuple[ToolSpec | None, list[Finding]]:

@@ -20,7 +20,7 @@ from ukai.record.run import Status
 from ukai.runtime import answer, events, guardrails, loop, sanitise
 from ukai.runtime.budget import Allowance, Purse, Shared, Spent
 from ukai.runtime.metered import Meter
-from ukai.runtime.tools import Bound
+from ukai.runtime.tools import Bound, Document
 
 HOUSE = """\
 Answer from what the tools return, and from nothing else. Quote word for word, and put the handle of the item that a
@@ -60,7 +60,7 @@ class Ask:
     told: Sequence[Told] = ()
     rules: Rules | None = None
     """None: no rule applies."""
-    document: Callable[[], Awaitable[loop.Document]] | None = None
+    document: Callable[[], Awaitable[Document]] | None = None
     """Composes what the agent reads before its model is asked; None where nothing is composed."""
     attached: Sequence[Attachment] = ()
     earlier: Sequence[tuple[str, str]] = ()

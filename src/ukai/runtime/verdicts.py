@@ -54,6 +54,17 @@ class Verdicts:
             self.near.popitem(last=False)
 
 
+class Forgetful(Verdicts):
+    """Keeps nothing: for evaluations that ask how often one rule changes its mind."""
+
+    async def get(self, key: Key) -> Judged | None:
+        """Nothing is known."""
+        return None
+
+    async def put(self, key: Key, judged: Judged) -> None:
+        """Nothing is kept."""
+
+
 def key_of(rule: Guardrail, model: str, text: str) -> Key:
     """The place of a verdict."""
     words = sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -8,7 +8,7 @@ attempts are what the gate refused, two equal refusals end it early, and what on
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ukai import gate, store
@@ -86,7 +86,11 @@ def writing_tools(pen: Pen, specs: Mapping[str, ToolSpec]) -> dict[str, Bound]:
     """The tools of this module among `specs`, bound to one agent's pen."""
     calls = _Calls(pen)
     handlers = {"propose_delta": calls.propose, "describe_type": calls.describe}
-    return {name: Bound(spec=specs[name], call=call) for name, call in handlers.items() if name in specs}
+    found = {name: Bound(spec=specs[name], call=call) for name, call in handlers.items() if name in specs}
+    if (writes := found.get("propose_delta")) is not None:
+        # Here with every operation spelt out; whoever only lists tools does not load the gate for it.
+        found["propose_delta"] = replace(writes, spec=replace(writes.spec, input_schema=INPUT_SCHEMA))
+    return found
 
 
 async def proposed(pen: Pen, delta: Any, *, dry_run: bool = False) -> Verdict:

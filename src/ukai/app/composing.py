@@ -1,0 +1,40 @@
+"""What is composed for a turn: the document about its question, and the tool that composes more (P4.1, C1)."""
+
+from __future__ import annotations
+
+from ukai import context, record
+from ukai.app.engine import Engine
+from ukai.context import reading
+from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
+from ukai.runtime.agent import Skill
+from ukai.runtime.tools import Document
+
+
+async def composed(
+    opened: Engine,
+    question: str,
+    reader: Reader,
+    *,
+    skill: Skill | None,
+    conversation: str | None = None,
+    budget_tokens: int | None = None,
+) -> Document:
+    """The document about `question`: inside the agent's scope and the skill's, under the reader's rights."""
+    scope = (skill.scope if skill else None) or (reader.scopes[0] if reader.scopes else WHEREVER_RIGHTS_REACH)
+    request = context.Request(
+        question=question,
+        scope=scope,
+        skill=skill.name if skill else "",
+        budget_tokens=budget_tokens,
+        conversation=conversation,
+    )
+    made = await context.compose(opened.db, request, library=opened.library, reader=reader, clock=opened.clock)
+    return Document(id=str(made.id), shown=made.text, items=[_item(i) for i in made.items])
+
+
+def _item(item: reading.Item) -> record.Item:
+    fields = dict(item.fields or {})
+    value = {"title": item.title} | ({"fields": fields} if fields else {})
+    lines = [item.text, *(f"{key}: {said}" for key, said in fields.items())]
+    text = "\n".join(line for line in lines if line)
+    return record.Item(item_key=item.handle, text=text or item.title, value=value, as_of=item.at)
