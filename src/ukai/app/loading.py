@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ukai import catalog
 from ukai.app.provided import PROVIDED
+from ukai.catalog.value import ordered
 from ukai.kit.document import Document
 from ukai.kit.finding import Finding
 
-READERS: Mapping[str, Callable[[Document], list[Finding]]] = MappingProxyType({})
-"""Folder -> what its room says about one document, for `connectors`, `workflows`, `cases`, `evals`. One line each; a
+if TYPE_CHECKING:
+    from ukai.connect import definition
+
+
+def _cases(doc: Document) -> list[Finding]:
+    from ukai.measure import bank
+
+    return bank.lint(doc)
+
+
+READERS: Mapping[str, Callable[[Document], list[Finding]]] = MappingProxyType({"cases": _cases, "evals": _cases})
+"""Folder -> what its room says about one document, for `workflows`, `cases`, `evals`. One line each; a
 reader that imports much does so inside itself, so that `ukai lint` stays light where there is no such file.
 """
 
 
 def load(root: Path, *, only: str | None = None) -> catalog.Loaded:
     """The workspace or tree at `root`; `only` names the one agent that is served."""
-    return catalog.load(root, provided=PROVIDED, readers=READERS, only=only)
+    loaded = catalog.load(root, provided=PROVIDED, readers=READERS, only=only)
+    found = [f for doc in _connectors(loaded.catalog) for f in connector(doc, loaded.catalog)[1]]
+    return replace(loaded, findings=ordered([*loaded.findings, *found])) if found else loaded
+
+
+def connector(doc: Document, known: catalog.Catalog) -> tuple[definition.Connector | None, list[Finding]]:
+    """A connector's file, held against the domains of the workspace: they are why it is no reader of one document."""
+    from ukai.connect import definition
+
+    found, findings = definition.read(doc)
+    return found, findings + (definition.check(doc, found, known.domains) if found is not None else [])
+
+
+def connectors(known: catalog.Catalog) -> dict[str, Document]:
+    """Name of its file -> document."""
+    return {doc.name.rpartition("/")[2].removesuffix(".yaml"): doc for doc in _connectors(known)}
+
+
+def _connectors(known: catalog.Catalog) -> list[Document]:
+    return [doc for path, doc in known.documents.items() if path.startswith("connectors/")]

@@ -1,15 +1,17 @@
 """One statistical rule per quantity. Nothing here draws a conclusion from a single run.
 
 Sources: Wilson 1927; McNemar 1947, exact binomial form; Holm 1979; Benjamini & Hochberg 1995; pass^k as in tau-bench;
-cluster bootstrap: resampling whole clusters (Field & Welsh 2007). Which quantity takes which: docs/design/measure.md.
+cluster bootstrap: resampling whole clusters (Field & Welsh 2007), percentiles expanded for few clusters (Hesterberg
+2015). Which quantity takes which: docs/reference/statistics.md.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, sqrt
+from functools import lru_cache
+from math import atan, comb, cos, exp, lgamma, pi, sqrt
+from statistics import NormalDist, fmean, variance
 from typing import Literal
 
 from ukai.kit import canonical
@@ -95,6 +97,14 @@ def pass_k(passed: int, runs: int, k: int) -> float | None:
     return comb(passed, k) / comb(runs, k)
 
 
+TURNED: Mapping[Word, Word] = {"better": "worse", "worse": "better"}
+"""Where less is better."""
+ALPHA = 0.05
+MIN_CLUSTERS = 6
+"""Below it a bootstrap over clusters has too few distinct resamples for a 95 % interval."""
+DRAWS = 4_000
+
+
 @dataclass(frozen=True, kw_only=True)
 class Difference:
     """After minus before, paired by case, with its 95 % interval."""
@@ -103,22 +113,34 @@ class Difference:
     low: float
     high: float
     cases: int
-    unpaired: tuple[str, ...]
+    unpaired: tuple[str, ...] = ()
     """Cases that only one side has: listed, never dropped in silence."""
+    clusters: int
+    """Groups of cases that share something; without any, the cases."""
+    p: float = 1.0
+    """Two-sided: exact McNemar where each case has one run a side that passed or not, else that of the interval."""
+    se: float = 0.0
+    noise: float | None = None
+    """How far apart two rounds of one version come to lie (standard deviation); None where nothing was repeated.
 
-    def word(self, *, larger_than: float) -> Word:
-        """The verdict: `no difference` means none larger than that, and is earned like the other two."""
-        if self.cases < MIN_CASES:
+    A gap within it is no difference, whatever the interval says.
+    """
+
+    def word(self, *, larger_than: float, alpha: float = ALPHA, p: float | None = None) -> Word:
+        """The verdict. `no difference` means none larger than that, and is earned like the other two.
+
+        `p` takes the place of the own one where many were asked at once (Holm, Benjamini-Hochberg).
+        """
+        if self.clusters < MIN_CLUSTERS:
             return "not enough runs"
-        if self.low > 0:
-            return "better"
-        if self.high < 0:
-            return "worse"
+        if (self.p if p is None else p) <= alpha and abs(self.mean) > (self.noise or 0.0):
+            return "better" if self.mean > 0 else "worse"
         return "no difference" if -larger_than <= self.low and self.high <= larger_than else "not enough runs"
 
-
-MIN_CASES = 6
-"""Below it a bootstrap over cases has too few distinct resamples for a 95 % interval."""
+    @property
+    def detectable(self) -> float:
+        """The smallest difference that as many runs would call by name four times in five."""
+        return (t_quantile(1 - ALPHA / 2, max(1, self.clusters - 1)) + NormalDist().inv_cdf(0.8)) * self.se
 
 
 def paired(
@@ -126,7 +148,7 @@ def paired(
     after: Mapping[str, Sequence[float]],
     *,
     cluster: Mapping[str, str] | None = None,
-    draws: int = 2_000,
+    draws: int = DRAWS,
     seed: int = 0,
 ) -> Difference:
     """The difference of case means between two sides, by cluster bootstrap.
@@ -135,28 +157,79 @@ def paired(
     input gives the same interval: draws come from `seed` and the input.
     """
     both = sorted(case for case in before if case in after and before[case] and after[case])
-    gaps = {case: _mean(after[case]) - _mean(before[case]) for case in both}
     unpaired = tuple(sorted((before.keys() | after.keys()) - set(both)))
     if not both:
-        return Difference(mean=0.0, low=float("-inf"), high=float("inf"), cases=0, unpaired=unpaired)
+        return Difference(mean=0.0, low=float("-inf"), high=float("inf"), cases=0, clusters=0, unpaired=unpaired)
+    gaps = {case: fmean(after[case]) - fmean(before[case]) for case in both}
     groups: dict[str, list[float]] = {}
     for case in both:
-        groups.setdefault((cluster or {}).get(case, case), []).append(gaps[case])
-    low, high = _bootstrap([groups[name] for name in sorted(groups)], draws=draws, seed=seed)
-    return Difference(mean=_mean(list(gaps.values())), low=low, high=high, cases=len(both), unpaired=unpaired)
+        groups.setdefault((cluster or {}).get(case) or case, []).append(gaps[case])
+    low, high, p, se = _bootstrap([groups[name] for name in sorted(groups)], draws=draws, seed=seed)
+    if len(groups) == len(both) and _is_once(before, both) and _is_once(after, both):
+        p = mcnemar(sum(gap > 0 for gap in gaps.values()), sum(gap < 0 for gap in gaps.values()))
+    return Difference(
+        mean=fmean(gaps.values()),
+        low=low,
+        high=high,
+        cases=len(both),
+        unpaired=unpaired,
+        clusters=len(groups),
+        p=p,
+        se=se,
+        noise=_noise(before, after, both),
+    )
 
 
-def _bootstrap(groups: Sequence[Sequence[float]], *, draws: int, seed: int) -> tuple[float, float]:
-    key = canonical.sha256([seed, [list(group) for group in groups]])
-    rng = random.Random(key)  # noqa: S311 - it must be repeatable, and guards nothing
-    sums = [(sum(group), len(group)) for group in groups]
-    means: list[float] = []
-    for _ in range(draws):
-        drawn = rng.choices(sums, k=len(sums))
-        means.append(sum(total for total, _ in drawn) / sum(count for _, count in drawn))
-    means.sort()
-    return means[int(0.025 * draws)], means[int(0.975 * draws) - 1]
+def _is_once(values: Mapping[str, Sequence[float]], cases: Sequence[str]) -> bool:
+    return all(len(values[case]) == 1 and values[case][0] in (0.0, 1.0) for case in cases)
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _noise(
+    before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]], cases: Sequence[str]
+) -> float | None:
+    """What the repeats alone would move the difference by, the cases held: it is not news."""
+    own = [variance(side[case]) / len(side[case]) for side in (before, after) for case in cases if len(side[case]) > 1]
+    return sqrt(sum(own)) / len(cases) if own else None
+
+
+def _bootstrap(groups: Sequence[Sequence[float]], *, draws: int, seed: int) -> tuple[float, float, float, float]:
+    """Interval, two-sided p, standard error. Plain percentiles of few clusters are too narrow: they are expanded."""
+    import numpy as np  # not at the top: linting a file of cases does without it
+
+    sums = np.array([sum(group) for group in groups])
+    counts = np.array([len(group) for group in groups])
+    key = int(canonical.sha256([seed, [list(group) for group in groups]])[:8], 16)
+    drawn = np.random.RandomState(key).randint(0, len(groups), size=(draws, len(groups)))
+    means = np.sort(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
+    if len(groups) == 1:
+        return float("-inf"), float("inf"), 1.0, float("inf")
+    df = len(groups) - 1
+    wider = sqrt(len(groups) / df)
+    tail = NormalDist().cdf(-wider * t_quantile(1 - ALPHA / 2, df))
+    # Differences of binary fractions that are one number come out as several: a whisker is no side.
+    below, above = int((means <= 1e-12).sum()), int((means >= -1e-12).sum())
+    side = max(min(below, above), 0.5) / draws
+    z = NormalDist().inv_cdf(min(side, 0.5))
+    p = min(1.0, 2 * (1 - t_cdf(-z / wider, df)))
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return float(low), float(high), p, float(means.std()) * wider
+
+
+def t_cdf(t: float, df: int) -> float:
+    """Student's distribution: the substitution t = sqrt(df) tan(u) makes it an integral of a power of a cosine."""
+    steps = 200
+    end = atan(t / sqrt(df))
+    step = end / steps
+    inner = sum((4 if i % 2 else 2) * cos(i * step) ** (df - 1) for i in range(1, steps))
+    area = (1.0 + inner + cos(end) ** (df - 1)) * step / 3
+    return 0.5 + area * exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(pi)
+
+
+@lru_cache(maxsize=4_096)
+def t_quantile(share: float, df: int) -> float:
+    """The inverse of `t_cdf`, for shares above one half."""
+    low, high = 0.0, 1e3
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_cdf(middle, df) < share else (low, middle)
+    return (low + high) / 2

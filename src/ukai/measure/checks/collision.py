@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
-from ukai import record
-from ukai.measure import groups, spec, stats
+from ukai.measure import firings, groups, spec, stats
 from ukai.measure.score import Flag, Score
 from ukai.measure.spec import Pair
 
@@ -32,7 +31,7 @@ class Collision:
 
     def weigh_all(self, pairs: Sequence[Pair]) -> list[Score]:
         """One score for each factor that was varied alone; one for labels and failures, when there are any."""
-        fired = [(pair, groups.factors(pair), _said(pair)) for pair in pairs if pair[0].run.firings]
+        fired = [(pair, groups.factors(pair), firings.said(pair[0].run)) for pair in pairs if pair[0].run.firings]
         if not fired:
             return []
         noise = _noise(fired)
@@ -132,26 +131,6 @@ class _Flips:
 _Fired = tuple[Pair, groups.Factors, dict[str, Said]]
 
 
-def _said(pair: Pair) -> dict[str, Said]:
-    """Rule without its version -> what it said; of several firings the strongest."""
-    found: dict[str, Said] = {}
-    order = ("pass", "failed", "fired")
-    for firing in pair[0].run.firings:
-        rule, said = _rule(firing.rule), _outcome(firing)
-        found[rule] = max(found.get(rule, "pass"), said, key=order.index)
-    return found
-
-
-def _rule(name: str) -> str:
-    return name.partition("@")[0]
-
-
-def _outcome(firing: record.Firing) -> Said:
-    if firing.failed:
-        return "failed"
-    return "pass" if firing.verdict == "pass" else "fired"
-
-
 def _move(before: Said | None, after: Said | None) -> str:
     if before is None or after is None:
         return "absent"
@@ -187,7 +166,7 @@ def _is_noise(row: Mapping[str, Any], flips: _Flips | None) -> bool:
 
 
 def _named(rule: str, said: Mapping[str, Said]) -> tuple[str, Said]:
-    name = _rule(rule)
+    name = rule.partition("@")[0]
     return name, said.get(name, "pass")
 
 

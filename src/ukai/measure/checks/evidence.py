@@ -14,8 +14,6 @@ from ukai.measure.reading import Reading
 from ukai.measure.score import Flag, Look, Score
 from ukai.measure.spec import Pair
 
-_TURNED: dict[str, stats.Word] = {"better": "worse", "worse": "better", "no difference": "no difference"}
-"""A higher error rate is worse."""
 LABELS = ("data", "nothing", "error")
 
 
@@ -80,6 +78,7 @@ class Evidence:
             worse = sum(_mean(right[c]) > _mean(left[c]) for c in left if c in right)
             better = sum(_mean(right[c]) < _mean(left[c]) for c in left if c in right)
             p_values[tool] = stats.mcnemar(worse, better)
+            word = gap.word(larger_than=self.larger_than)
             rows.append(
                 {
                     "tool": tool,
@@ -89,7 +88,7 @@ class Evidence:
                     "high": _rounded(gap.high),
                     "cases": gap.cases,
                     "unpaired": list(gap.unpaired),
-                    "verdict": _TURNED.get(gap.word(larger_than=self.larger_than), "not enough runs"),
+                    "verdict": stats.TURNED.get(word, word),  # a higher error rate is worse
                 }
             )
         adjusted = stats.holm(p_values)

@@ -69,8 +69,8 @@ class Overlap:
         versions = groups.versions(runs)
         traced = {v: [self._trace(reading, c) for reading, c in own] for v, own in versions.items()}
         pool = sorted({key for own in traced.values() for one in own for key in one.keys})
-        weights = _weights(pool, traced)
-        shares = {v: [_share(one, pool) for one in own] for v, own in traced.items()}
+        weights = weights_of(pool, traced)
+        shares = {v: [share(one, pool) for one in own] for v, own in traced.items()}
         rows: dict[str, dict[str, Any]] = {}
         flags: list[Flag] = []
         for version, own in traced.items():
@@ -80,7 +80,7 @@ class Overlap:
             missed = sorted(set(pool) - reached)
             rows[version] = {
                 "share": _round(_mean(shares[version])),
-                "weighted_share": _round(_mean([_weighted(one, weights) for one in own])),
+                "weighted_share": _round(_mean([weighted_share(one, weights) for one in own])),
                 "own_rerun": _round(spread(shares[version])),
                 "missed": missed,
                 "only_it": only,
@@ -143,7 +143,7 @@ class Overlap:
         return {"had_less": had_less, "wrote_less": wrote_less}
 
 
-def _weights(pool: Sequence[str], traced: Mapping[str, Sequence[Traced]]) -> dict[str, float]:
+def weights_of(pool: Sequence[str], traced: Mapping[str, Sequence[Traced]]) -> dict[str, float]:
     """Of the runs that reached a finding, the share that led with it; reruns vote."""
     weights: dict[str, float] = {}
     for key in pool:
@@ -152,11 +152,13 @@ def _weights(pool: Sequence[str], traced: Mapping[str, Sequence[Traced]]) -> dic
     return weights
 
 
-def _share(traced: Traced, pool: Sequence[str]) -> float:
+def share(traced: Traced, pool: Sequence[str]) -> float:
+    """Of the pool, what one run relays."""
     return len(traced.keys & set(pool)) / len(pool) if pool else 0.0
 
 
-def _weighted(traced: Traced, weights: Mapping[str, float]) -> float:
+def weighted_share(traced: Traced, weights: Mapping[str, float]) -> float:
+    """The same, a finding counted as often as runs led with it."""
     total = sum(weights.values())
     return sum(weights[key] for key in sorted(traced.keys)) / total if total else 0.0
 

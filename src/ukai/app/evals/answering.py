@@ -1,0 +1,135 @@
+"""Who asks in an evaluation: one question, one turn, models and tools from a cassette where there is one.
+
+An evaluation writes nothing: proposals are asked dry, and other tools that write are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from ukai import record
+from ukai.app import ask, engine, identity
+from ukai.app.evals import judges
+from ukai.kit import canonical
+from ukai.kit.errors import ToolFailed, ToolRetry
+from ukai.kit.finding import Finding
+from ukai.llm.cassette import Cassette, CassetteMiss, Request, Taped
+from ukai.measure.bank import Question
+from ukai.measure.evaluation import Answered, Parts
+from ukai.runtime.tools import Bound
+
+DRY = "propose_delta"
+"""The tool that writes and can be asked what it would do."""
+_FAILURES: Mapping[str, type[Exception]] = {"ToolRetry": ToolRetry, "ToolFailed": ToolFailed}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """Asks questions of a workspace that is open."""
+
+    opened: engine.Engine
+    parts: Parts
+    cassette: Cassette | None = None
+    is_live: bool = False
+    """Tools are called even where the cassette knows their reply: for changes of tools and records."""
+
+    @property
+    def state(self) -> str:
+        """Of everything that a tool's reply depends on beside its arguments; saved in each run as the tree that ran."""
+        return canonical.sha256({name: dict(self.parts.get(name, {})) for name in ("code", "corpus")})
+
+    async def __call__(self, question: Question, rep: int, /) -> Answered:
+        """One turn. What the cassette lacks comes back as findings, and the run does not count."""
+        tape = _Tape(asking=self, rep=rep)
+        stamp = replace(self.opened.stamp, tree=self.state)
+        opened = judges.forgetful(replace(self.opened, tape=tape, stamp=stamp))
+        assert question.agent is not None
+        try:
+            outcome = await ask.ask(
+                opened,
+                question.agent,
+                question.ask,
+                caller=identity.local(question.asker),
+                case_id=question.id,
+                rep=rep,
+            )
+        except CassetteMiss as miss:
+            return Answered(findings=(_missed(question, rep, miss),))
+        if tape.misses:
+            return Answered(findings=(_missed(question, rep, tape.misses[0]),))
+        return Answered(run=outcome.run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tape:
+    """Between one turn and its models and tools."""
+
+    asking: Asking
+    rep: int
+    misses: list[CassetteMiss] = field(default_factory=list[CassetteMiss])
+    """Of this turn: a rule or a loop may have swallowed what was raised."""
+
+    def model(self, use: str, build: Callable[[], Any]) -> Any:
+        """The model, or what plays its replies."""
+        cassette = self.asking.cassette
+        return build() if cassette is None else Taped(use, build, cassette, self.rep, missed=self.misses.append)
+
+    def tool(self, agent: str, principal: str, bound: Bound) -> Bound:
+        """The tool, kept from writing, its replies kept or played."""
+        call = bound.call if bound.spec.reads else partial(_unwritten, bound)
+        if self.asking.cassette is None or self.asking.is_live:
+            return replace(bound, call=call)
+        head = {"tool": bound.spec.name, "agent": agent, "principal": principal, "state": self.asking.state}
+        return replace(bound, call=partial(self._played, head, call))
+
+    async def _played(self, head: Mapping[str, str], call: Callable[..., Any], **arguments: Any) -> Any:
+        cassette = self.asking.cassette
+        assert cassette is not None
+        asked = Request(what=str(head["tool"]), parts=(dict(head), to_jsonable_python(arguments)))
+        kept = cassette.find(asked, self.rep)
+        if kept is None:
+            if not cassette.is_recording:
+                miss = cassette.missing(asked)
+                self.misses.append(miss)
+                raise miss
+            kept = await _kept(call, arguments)
+            cassette.add(asked, self.rep, kept)
+        if "failed" in kept:
+            raise _FAILURES.get(kept["failed"], RuntimeError)(kept["text"])
+        return kept["result"]
+
+
+async def _kept(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tool gives, as it is kept: a result, or which failure with which words for the model."""
+    try:
+        return {"result": to_jsonable_python(await call(**arguments), fallback=str)}
+    except (ToolRetry, ToolFailed) as told:
+        return {"failed": type(told).__name__, "text": str(told)}
+
+
+async def _unwritten(bound: Bound, **arguments: Any) -> Any:
+    if bound.spec.name == DRY:
+        return await bound.call(**{**arguments, "dry_run": True})
+    raise ToolFailed("this is an evaluation: tools that write are not called")
+
+
+def _missed(question: Question, rep: int, miss: CassetteMiss) -> Finding:
+    return Finding(
+        code="cassette_miss",
+        where=f"/cases/{question.id}/{rep}",
+        message=str(miss).partition(". ")[0],
+        received=miss.diff,
+        hint="record it with --record, or take the change back that makes the request another",
+    )
+
+
+def usage_of(run: record.Run) -> tuple[int, float | None]:
+    """Tokens and dollars of a run; None where a price is not known."""
+    usd = [u.usd for u in run.usage]
+    cost = sum(float(u) for u in usd if u is not None) if all(u is not None for u in usd) else None
+    return sum(u.input + u.output for u in run.usage), cost
