@@ -58,6 +58,11 @@ def _of_finding(finding: Finding) -> Rejection:
     )
 
 
+def is_storable(value: Any) -> bool:
+    """Whether a value is JSON whose texts the database can hold, not nested too deeply."""
+    return _clean(value, limits_.LIMITS.depth)
+
+
 def _clean(value: Any, depth: int) -> bool:
     """Whether a value is JSON that can be stored; `_unclean` says why not. Every value of every row comes here."""
     if isinstance(value, str):

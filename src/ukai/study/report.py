@@ -107,7 +107,7 @@ def _findings(report: Report, doc: document.Document) -> Iterator[Finding]:
             received=report.name,
             hint="rename the file and the field together",
         )
-    if problem := _cron_problem(report.cron):
+    if problem := cron_problem(report.cron):
         yield Finding(
             code="invalid_cron",
             where=doc.where("/cron"),
@@ -220,7 +220,8 @@ def _options(kind: str, options: dict[str, Any], doc: document.Document, at: str
             )
 
 
-def _cron_problem(expression: str) -> str:
+def cron_problem(expression: str) -> str:
+    """What is wrong with a cron expression, empty when it can fire."""
     if len(expression.split()) != 5:
         return f"a cron expression has five fields, not {len(expression.split())}"
     try:

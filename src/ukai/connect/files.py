@@ -1,0 +1,73 @@
+"""Files as sources: found by a pattern, read line by line whatever their encoding, with an end to every line."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from ukai.connect.source import MAX_ROW, Site, Unread, unread
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def found(site: Site, pattern: str) -> list[str]:
+    """The files that match, relative to the workspace where they lie in it, in order of their names."""
+    names = glob.glob(pattern, root_dir=site.root, recursive=True)  # noqa: PTH207, Path.glob takes no absolute pattern
+    return sorted(n for n in names if (site.root / n).is_file())
+
+
+def none(pattern: str) -> Unread:
+    """No file matches."""
+    return unread(
+        "glob_matches_nothing",
+        pattern,
+        f"no file matches {pattern!r}",
+        ends=True,
+        expected="at least one file",
+        hint="paths are relative to the workspace's folder",
+    )
+
+
+def refused(place: str, error: OSError) -> Unread:
+    """A file that the system does not let us read."""
+    return unread("unreadable", place, f"cannot be read: {error.strerror}", ends=True, hint="look at its permissions")
+
+
+def fingerprint(site: Site, pattern: str) -> str:
+    """Over names, sizes and times of the files that match."""
+    found_ = [(n, (site.root / n).stat()) for n in found(site, pattern)]
+    told = repr([(n, s.st_size, s.st_mtime_ns) for n, s in found_])
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def opened(path: Path) -> IO[str]:
+    """The text of a file: UTF-8, or what its byte order mark says. A byte that is no text becomes half a surrogate,
+    which the gate refuses in its row.
+    """
+    with path.open("rb") as raw:
+        start = raw.read(4)
+    encoding = next((name for mark, name in _MARKS if start.startswith(mark)), "utf-8")
+    errors = "surrogateescape" if encoding.startswith("utf-8") else "backslashreplace"
+    return path.open(encoding=encoding, errors=errors, newline="")
+
+
+def lines(text: IO[str]) -> Iterator[tuple[int, str, bool]]:
+    """(number, line with its end, whether it is whole): of a line that never ends only the beginning is kept."""
+    number = 0
+    while line := text.readline(MAX_ROW):
+        number += 1
+        whole = len(line) < MAX_ROW or line.endswith("\n")
+        rest = "" if whole else text.readline(MAX_ROW)
+        while rest and not rest.endswith("\n"):
+            rest = text.readline(MAX_ROW)
+        yield number, line, whole

@@ -1,0 +1,54 @@
+"""`ukai ingest CONNECTOR.. | --all`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from ukai.surfaces.cli import output
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def ingest(
+    connectors: Annotated[list[str] | None, typer.Argument(help="Connectors by name.", show_default=False)] = None,
+    every: Annotated[bool, typer.Option("--all", help="All connectors of the workspace.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Judge every row, write nothing.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Ask for everything again, not only for what is new.")] = False,
+    workspace: output.Workspace = output.HERE,
+    as_json: output.Json = False,
+    quiet: output.Quiet = False,
+) -> None:
+    """Bring in what other systems know, through the gate, row by row. What does not fit waits in quarantine."""
+    from ukai.app import ingest as app_
+
+    if every == bool(connectors):
+        raise typer.BadParameter("name connectors, or say --all")
+    pulled = app_.run(
+        workspace, connectors or (), full=full, dry_run=dry_run, progress=output.live(quiet=quiet or as_json)
+    )
+    reports, findings = asyncio.run(pulled)
+    documents = [r.as_json() for r in reports]
+    text = "\n".join([*(_told(d) for d in documents), output.findings_text(findings)]).strip()
+    output.emit({"pulls": documents, "findings": [f.as_json() for f in findings]}, as_json=as_json, text=text)
+    if findings or any(r.is_failed for r in reports):
+        raise typer.Exit(output.REFUSED)
+
+
+def _told(report: dict[str, Any]) -> str:
+    counts = dict(report["counts"])
+    line = f"{report['connector']}: {counts.pop('read')} rows read"
+    changes = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n]
+    lines = [", ".join([line, *changes]) + (" (dry run)" if report["status"] == "valid" else "")]
+    if report["resumed"]:
+        lines.append(f"  went on behind {report['resumed']} rows of a pull that was cut off")
+    lines += [f"  {f['where']}: {f['severity']} [{f['code']}] {f['message']}" for f in report["findings"]]
+    lines += [f"  {r['place']}: [{', '.join(r['codes'])}] {r['message']}" for r in report["refused"]]
+    more = counts.get("refused", 0) - len(report["refused"])
+    if counts.get("refused") and report["status"] != "valid":
+        shown = f"{more} more. " if more > 0 else ""
+        lines.append(f"  {shown}They wait: ukai quarantine list --connector {report['connector']}")
+    return "\n".join(lines)
