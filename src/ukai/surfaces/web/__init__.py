@@ -145,7 +145,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
     if request.method == "GET" and can_log_in:
         return RedirectResponse(f"{views.BASE}/login", status_code=303)
     if request.method == "GET":
-        return views.page(request, "closed", status=401, reason=str(error), can_log_in=can_log_in)
+        return views.page(request, "closed", code=401, reason=str(error), can_log_in=can_log_in)
     return _said(401, Exception.__str__(error), "reload the page and log in")
 
 
@@ -163,7 +163,7 @@ async def _problem(request: Request, error: Exception) -> Response:
         case _:
             pass
     if request.method == "GET":
-        return views.page(request, "closed", status=status, reason=str(error), can_log_in=False)
+        return views.page(request, "closed", code=status, reason=str(error), can_log_in=False)
     return _said(status, Exception.__str__(error), getattr(error, "hint", ""), headers)
 
 

@@ -91,4 +91,4 @@ async def leave(request: Request) -> Response:
 
 def _closed(request: Request, why: str, status: int) -> Response:
     can_log_in = request.app.state.provider is not None
-    return views.page(request, "closed", status=status, reason=why, can_log_in=can_log_in)
+    return views.page(request, "closed", code=status, reason=why, can_log_in=can_log_in)

@@ -29,7 +29,7 @@ _PAGES = Environment(
 )
 
 
-def page(request: Request, name: str, *, status: int = 200, who: str = "", **values: Any) -> Response:
+def page(request: Request, name: str, *, code: int = 200, who: str = "", **values: Any) -> Response:
     """A page of a template."""
     here = request.app.state.reception
     shown = _PAGES.get_template(f"{name}.html.j2").render(
@@ -39,7 +39,7 @@ def page(request: Request, name: str, *, status: int = 200, who: str = "", **val
         can_leave=bool(who) and "who" in request.session,
         **values,
     )
-    return HTMLResponse(shown, status_code=status, headers=HEADERS)
+    return HTMLResponse(shown, status_code=code, headers=HEADERS)
 
 
 def asset(name: str, media: str) -> Response:

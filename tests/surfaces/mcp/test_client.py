@@ -1,0 +1,186 @@
+"""The official client over real sockets and pipes, in the new revision of the protocol and in the one before (P4.4)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.app import build
+from tests.surfaces import test_identity, world
+from ukai import store
+from ukai.app import identity, tokens
+from ukai.app.audit import latest
+from ukai.catalog import serving
+from ukai.llm.scripted import Call
+
+REVISIONS = [("2026-07-28", "2026-07-28"), ("legacy", "2025-11-25")]
+NAMES = ["list_agents", "ask", "list_runs", "get_run", "propose", "describe_type"]
+
+
+@asynccontextmanager
+async def client(
+    db: store.Database, mode: str = "2026-07-28", *, who: str = world.ANN, says: world.Says | None = None
+) -> AsyncGenerator[Client]:
+    await build.opened(db)
+    here = world.here(world.opened(db, says=says))
+    made = await tokens.create(here.desk(identity.Caller(principal=who), "cli"), "test", days=1)
+    async with world.served(here) as url:
+        headers = {"Authorization": f"Bearer {made['token']}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=20) as http:
+            transport = streamable_http_client(f"{url}/mcp", http_client=http)
+            async with Client(transport, mode=mode) as found:
+                yield found
+
+
+def text(result: Any) -> str:
+    return "".join(part.text for part in result.content)
+
+
+@pytest.mark.parametrize(("mode", "revision"), REVISIONS)
+async def test_both_revisions_ask_and_get_words_and_data(database: store.Database, mode: str, revision: str):
+    told: list[str] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append(message or "")
+
+    steps = (Call("list_records", {"type": "Repo"}), "It is so.")
+    async with client(database, mode, says=world.saying(*steps)) as ann:
+        agents = await ann.call_tool("list_agents", {})
+        answer = await ann.call_tool("ask", {"agent": "helper", "question": "How is it?"}, progress_callback=progress)
+        run_id = answer.structured_content["run_id"]
+        run = await ann.call_tool("get_run", {"run_id": run_id})
+        runs = await ann.call_tool("list_runs", {})
+        spoken = ann.protocol_version
+
+    assert spoken == revision
+    assert agents.structured_content == {
+        "agents": [{"name": "helper", "description": "Answers questions about helper."}]
+    }
+    assert (answer.is_error, answer.structured_content["text"]) == (False, "It is so.")
+    assert text(answer).startswith("It is so.")
+    assert any("list_records" in line for line in told)
+    assert not any("It is so" in line for line in told)
+    assert run.structured_content["calls"][0]["tool"] == "list_records"
+    assert [r["run_id"] for r in runs.structured_content["runs"]] == [run_id]
+
+
+@pytest.mark.parametrize(("mode", "revision"), REVISIONS)
+async def test_the_list_of_tools_is_the_same_every_time(database: store.Database, mode: str, revision: str):
+    async with client(database, mode) as ann:
+        first = await ann.list_tools(cache_mode="bypass")
+        again = await ann.list_tools(cache_mode="bypass")
+
+    assert [t.name for t in first.tools][: len(NAMES)] == NAMES
+    assert first.model_dump_json() == again.model_dump_json()
+    assert all(t.input_schema["type"] == "object" and t.description for t in first.tools)
+    if mode != "legacy":
+        assert (first.cache_scope, first.ttl_ms) == ("private", 300_000)
+
+
+@pytest.mark.parametrize(("mode", "revision"), REVISIONS)
+async def test_a_rejection_is_an_error_that_says_everything(database: store.Database, mode: str, revision: str):
+    delta = {"domain": "review", "ops": [build.pull(42, titel="x", classification="Small_Fix")]}
+    async with client(database, mode) as ann:
+        wrong = await ann.call_tool("propose", {"delta": delta})
+        right = await ann.call_tool("propose", {"delta": {"domain": "review", "ops": [build.pull(42)]}})
+        described = await ann.call_tool("describe_type", {"type": "PullRequest"})
+        missing = await ann.call_tool("describe_type", {"type": "PulRequest"})
+
+    assert wrong.is_error
+    assert wrong.structured_content["status"] == "rejected"
+    for part in ("/ops/0/set/titel", "/ops/0/set/classification", "set 'classification' to 'small fix'"):
+        assert part in text(wrong)
+    assert (right.is_error, right.structured_content["status"]) == (False, "committed")
+    assert described.structured_content["type"] == "PullRequest"
+    assert (missing.is_error, "PullRequest" in text(missing)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("ask", {"agent": "hidden", "question": "x"}, "no agent is named 'hidden' that you may ask here"),
+        ("ask", {"agent": "helper"}, "question: Field required"),
+        ("ask", {"agent": "helper", "question": "x", "as": "ben@example.com"}, "as: Extra inputs are not permitted"),
+        ("ask", {"agent": "helper", "question": 7}, "question: Input should be a valid string"),
+        ("get_run", {"run_id": "nothing"}, "no run 'nothing' that may be read"),
+        ("nothing", {}, "there is no tool 'nothing'"),
+    ],
+)
+async def test_what_cannot_be_done_is_said(database: store.Database, tool: str, arguments: dict[str, Any], said: str):
+    async with client(database) as ann:
+        result = await ann.call_tool(tool, arguments)
+
+    assert result.is_error
+    assert said in text(result)
+
+
+async def test_a_fault_tells_nothing_of_itself(database: store.Database):
+    async with client(database, says=world.saying(RuntimeError("secret words"))) as ann:
+        result = await ann.call_tool("ask", {"agent": "helper", "question": "x"})
+
+    assert result.is_error
+    assert "secret words" not in result.model_dump_json()
+
+
+async def test_without_a_token_the_way_to_one_is_shown(database: store.Database):
+    login = test_identity.replace(test_identity.LOGIN, scope="ukai")
+    url = "https://ukai.example.com"
+    files = world.as_(world.loaded(), login=login, serve=serving.Serve(url=url))
+    clock = test_identity.FixedClock(test_identity.NOW)
+    here = world.here(world.opened(database, files, clock=clock), fetch=test_identity.Provider("one"))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    async with world.served(here) as at, httpx.AsyncClient(base_url=at) as web:
+        nobody = await web.post("/mcp", json=call)
+        scopeless = {"Authorization": f"Bearer {test_identity.token(scope='other')}"}
+        narrow = await web.post("/mcp", json=call, headers=scopeless)
+        metadata = await web.get("/.well-known/oauth-protected-resource/mcp")
+        foreign = await web.post("/mcp", json=call, headers={"Origin": "https://evil.example.com"})
+
+    where = f'resource_metadata="{url}/.well-known/oauth-protected-resource/mcp"'
+    assert nobody.status_code == 401
+    assert where in nobody.headers["www-authenticate"]
+    assert 'scope="ukai"' in nobody.headers["www-authenticate"]
+    assert narrow.status_code == 403
+    assert narrow.headers["www-authenticate"].startswith('Bearer error="insufficient_scope"')
+    assert metadata.json() == {
+        "resource": f"{url}/mcp",
+        "resource_name": "Ukai",
+        "authorization_servers": ["https://id.example.com"],
+        "bearer_methods_supported": ["header"],
+        "scopes_supported": ["ukai"],
+    }
+    assert foreign.status_code == 403
+    assert {(r.surface, r.code) for r in await latest(database)} == {("mcp", "not_known")}
+
+
+async def test_without_a_login_there_is_no_metadata_and_another_host_is_not_answered(database: store.Database):
+    async with world.served(world.here(world.opened(database))) as at, httpx.AsyncClient(base_url=at) as web:
+        metadata = await web.get("/.well-known/oauth-protected-resource/mcp")
+        rebound = await web.post("/mcp", json={}, headers={"Host": "evil.example.com"})
+
+    assert (metadata.status_code, rebound.status_code) == (404, 421)
+
+
+async def test_a_client_on_this_machine_speaks_over_a_pipe_as_the_local_principal(tmp_path: Path, database_url: str):
+    world.written(tmp_path, world.FILES)
+    environ = {**os.environ, "UKAI_DATABASE_URL": database_url}
+    arguments = ["-m", "ukai", "serve", "--stdio", "--workspace", str(tmp_path)]
+    parameters = StdioServerParameters(command=sys.executable, args=arguments, env=environ)
+    async with Client(stdio_client(parameters)) as found:
+        result = await found.call_tool("list_agents", {})
+        spoken = found.protocol_version
+
+    assert spoken == "2026-07-28"
+    assert json.loads(json.dumps(result.structured_content))["agents"][0]["name"] == "helper"
