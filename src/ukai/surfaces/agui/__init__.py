@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from ukai.app import live
 from ukai.app.reception import Reception
+from ukai.kit.errors import UkaiError
 from ukai.surfaces import wire
 from ukai.surfaces.agui.events import Script
 
@@ -81,9 +82,15 @@ async def _run(request: Request) -> Response:
 
 
 async def _events(script: Script, stream: Any) -> AsyncIterator[bytes]:
-    async for told in stream:
-        for event in script.told(told):
-            yield wire.event(event)
+    try:
+        async for told in stream:
+            for event in script.told(told):
+                yield wire.event(event)
+    except Exception as fault:
+        # A client that saw a run begin waits for its end; what failed is for our own log.
+        text = str(fault) if isinstance(fault, UkaiError) else "something failed on our side"
+        yield wire.event({"type": "RUN_ERROR", "message": text, "code": "fault"})
+        raise
 
 
 def _earlier(spoken: Sequence[Message]) -> list[live.Exchange]:
