@@ -7,8 +7,6 @@ decided once more in Python, field by field. What strategies found is a proposal
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 from uuid import UUID
 
 from ukai import store
@@ -25,18 +23,15 @@ async def fetch(
     """The candidates as items, in their order; what may not be read (any more) is absent, as if never found."""
     nodes = await stored(tx, scope, sorted({c.node for c in candidates}))
     shown = await let_out(tx, scope, library, nodes)
-    made: dict[UUID, dict[str, Item]] = {}
-    items: list[Item] = []
+    wanted: dict[UUID, dict[str, Candidate]] = {}
     for c in candidates:
-        record = shown.get(c.node)
-        if record is None:
-            continue
-        if c.node not in made:
-            made[c.node] = {i.id: i for i in items_of(record, library.types.get(record.record.type))}
-        item = made[c.node].get(c.id)
-        if item is not None:
-            items.append(_scored(item, c))
-    return items
+        wanted.setdefault(c.node, {})[c.id] = c
+    made = {
+        item.id: item
+        for node, found in shown.items()
+        for item in items_of(found, library.types.get(found.record.type), wanted[node])
+    }
+    return [made[c.id] for c in candidates if c.id in made]
 
 
 async def stored(tx: store.Transaction, scope: CompiledScope, nodes: Sequence[UUID]) -> list[rows.Node]:
@@ -51,39 +46,40 @@ async def let_out(
     return await reading.shown_of(tx, library, scope, nodes)
 
 
-def items_of(shown: reading.Shown, kind: schema.Type | None) -> Iterator[Item]:
-    """A record as the item of its own, then its parts in order."""
-    record = shown.record
+def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str, Candidate]) -> Iterator[Item]:
+    """Those of a record and its parts that are `wanted`, by their handles."""
+    record, name = shown.record, shown.record.handle
     parts = passages.of(kind, record.fields) if kind else []
-    own = [p for p in parts if not view.is_a_part(kind, p.field, p.part)]
-    titled = counted.title_field(record.fields)
-    spoken = {p.field for p in parts} | {titled} | reading.about_access(kind)
-    fields: dict[str, Any] = {k: v for k, v in record.fields.items() if k not in spoken and v not in (None, "", [])}
     schema_hash = kind.content_hash if kind else ""
-    yield Item(
-        id=record.handle,
-        path=record.path or "",
-        kind=record.type,
-        title=shown.title,
-        text="\n".join(p.text for p in own if p.field != titled),
-        fields=fields,
-        schema_hash=schema_hash,
-        at=shown.at,
-    )
+    if (c := wanted.get(name)) is not None:
+        titled = counted.title_field(record.fields)
+        spoken = {p.field for p in parts} | {titled} | reading.about_access(kind)
+        yield Item(
+            id=name,
+            path=record.path or "",
+            kind=record.type,
+            title=shown.title,
+            text="\n".join(p.text for p in parts if p.field != titled and not view.is_a_part(kind, p.field, p.part)),
+            fields={k: v for k, v in record.fields.items() if k not in spoken and v not in (None, "", [])},
+            schema_hash=schema_hash,
+            at=shown.at,
+            score=c.score,
+            why=c.why,
+            pinned=c.pinned,
+        )
     for p in parts:
-        if view.is_a_part(kind, p.field, p.part):
+        if view.is_a_part(kind, p.field, p.part) and (c := wanted.get(f"{name}/{view.part_of(p.part)}")) is not None:
             yield Item(
-                id=f"{record.handle}/{view.part_of(p.part)}",
+                id=c.id,
                 path=record.path or "",
                 kind=f"{record.type}/{p.part.partition('/')[0]}",
-                parent=record.handle,
+                parent=name,
                 text=p.text,
                 lead=p.lead,
                 schema_hash=schema_hash,
                 at=p.at or shown.at,
                 order=p.ordinal,
+                score=c.score,
+                why=c.why,
+                pinned=c.pinned,
             )
-
-
-def _scored(item: Item, c: Candidate) -> Item:
-    return replace(item, score=c.score, why=c.why, pinned=c.pinned)

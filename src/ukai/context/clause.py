@@ -7,9 +7,10 @@ rights reach, that is written out, as `**`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from ukai.access import OwningEdge, Record, Rights
 from ukai.context import rows
 from ukai.context.scope import Scope
 from ukai.graph import schema
-from ukai.kit import canonical, glob
+from ukai.kit import canonical, glob, handle
 
 
 class Named(Protocol):
@@ -80,7 +81,8 @@ class CompiledScope:
 
     def covers(self, node: Named) -> bool:
         """Whether all scopes cover the record: the same rule as in `clause`, without the rights."""
-        return bool(self.scopes) and all(_covers(s, node.handle, node.path or "") for s in self.scopes)
+        handle, path = node.handle, node.path or ""
+        return bool(self.scopes) and all(_covers(s, handle, path) for s in self.scopes)
 
     def admits(self, record: Record) -> bool:
         """In Python: whether it covers the record (given with its owners) and the caller may read anything of it."""
@@ -98,7 +100,7 @@ class CompiledScope:
             if visible is not None:
                 above = [o for o in _above(record) if self.covers(o)]
                 owners = tuple(o for owner in above if (o := self.rights.visible(owner)) is not None)
-                result[id] = replace(visible, owners=owners)
+                result[id] = replace(visible, owners=owners) if owners else visible
         return result
 
     @property
@@ -120,38 +122,65 @@ def _written(scope: Scope) -> list[list[str]]:
     return [sorted(set(scope.globs)), sorted(set(scope.exclude)), sorted(set(scope.static_ids))]
 
 
+@lru_cache(maxsize=4096)
+def _anywhere(globs: tuple[str, ...]) -> re.Pattern[str] | None:
+    """One expression for all of `globs`; None for none. Held against the whole of `path + "/"`."""
+    return re.compile("|".join(f"(?:{glob.compile(g).regex.pattern})" for g in globs), re.DOTALL) if globs else None
+
+
 def _covers(scope: Scope, handle: str, path: str) -> bool:
-    named = handle in scope.static_ids or any(glob.compile(g).matches(path) for g in scope.globs)
-    return named and not any(glob.compile(g).matches(path) for g in scope.exclude)
+    place = f"{path}/"
+    inside, outside = _anywhere(scope.globs), _anywhere(scope.exclude)
+    named = handle in scope.static_ids or (inside is not None and inside.fullmatch(place) is not None)
+    return named and (outside is None or outside.fullmatch(place) is None)
 
 
 def _covered(scope: Scope) -> rows.Clause:
-    place = "coalesce(n.path, '') || '/'"
-    outside: rows.Clause = (f"not (({place}) ~ any(%s::text[]))", [[glob.compile(g).sql for g in scope.exclude]])
     if "**" in scope.globs:
         inside: rows.Clause = ("true", [])
     else:
-        under, bounds = _under(scope.globs)
-        globs = [glob.compile(g).sql for g in scope.globs]
-        inside = (
-            f"(({under} and ({place}) ~ any(%s::text[])) or (n.type || '#' || n.key) = any(%s::text[]))",
-            [*bounds, globs, list(scope.static_ids)],
-        )
+        pinned = [h for name in scope.static_ids if (h := handle.parse(name)) is not None and not h.part]
+        named = [("(n.type = %s and n.key = %s)", [h.type, h.key]) for h in pinned]
+        inside = _some([*_places(scope.globs), *named])
     if not scope.exclude:
         return inside
-    return f"({inside[0]} and {outside[0]})", [*inside[1], *outside[1]]
+    outside = _some([*_places(scope.exclude)])
+    return f"({inside[0]} and not {outside[0]})", [*inside[1], *outside[1]]
 
 
-def _under(globs: Sequence[str]) -> rows.Clause:
-    """True for all that one of `globs` can cover, in a form that the index over paths is entered with."""
-    begins = sorted({_literal(g) for g in globs})
-    if not begins or "" in begins:
-        return "true", []
-    ranges = [(b, _behind(b)) for b in begins]
-    if any(not behind for _, behind in ranges):
-        return "true", []
-    text = " or ".join("(n.path ~>=~ %s and n.path ~<~ %s)" for _ in ranges)
-    return f"({text})", [bound for pair in ranges for bound in pair]
+def _some(clauses: Sequence[rows.Clause]) -> rows.Clause:
+    if not clauses:
+        return "false", []
+    return f"({' or '.join(c[0] for c in clauses)})", [p for c in clauses for p in c[1]]
+
+
+def _places(globs: Sequence[str]) -> Iterator[rows.Clause]:
+    """True for what one of `globs` covers, in forms that the index over paths is entered with where there are any.
+
+    PostgreSQL keeps 32 compiled expressions: a list of more would be compiled anew for every row, so that those which
+    need one become one.
+    """
+    open_ended = [g.removesuffix("/**") for g in globs if g.endswith("/**") and not _is_pattern(g.removesuffix("/**"))]
+    literal = [g for g in globs if not _is_pattern(g)]
+    if literal or open_ended:
+        yield "n.path = any(%s::text[])", [[*literal, *open_ended]]
+    for begin in open_ended:
+        yield _range(f"{begin}/")
+    patterns = [g for g in globs if g not in literal and g.removesuffix("/**") not in open_ended]
+    if patterns:
+        expression = "|".join(glob.compile(g).sql for g in patterns)
+        under = _some([_range(begin) for begin in sorted({_literal(g) for g in patterns})])
+        yield f"({under[0]} and (n.path || '/') ~ %s)", [*under[1], expression]
+
+
+def _is_pattern(text: str) -> bool:
+    return "*" in text or "?" in text
+
+
+def _range(begin: str) -> rows.Clause:
+    """True for paths that begin with `begin`."""
+    behind = _behind(begin) if begin else ""
+    return ("(n.path ~>=~ %s and n.path ~<~ %s)", [begin, behind]) if behind else ("n.path ~>=~ %s", [begin])
 
 
 def _literal(pattern: str) -> str:

@@ -10,14 +10,14 @@ import hashlib
 import hmac
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 from uuid import UUID
 
 from ukai import store
-from ukai.context import assembly, bodies, names, reading, retrieval, rows
+from ukai.context import assembly, bodies, names, reading, retrieval, rows, score
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
 from ukai.context.reader import Reader
@@ -27,10 +27,10 @@ from ukai.context.rows import views as listing
 from ukai.context.scope import CEILING_TOKENS, Scope
 from ukai.context.settings import DEFAULT, Settings
 from ukai.context.strategies import STRATEGIES
-from ukai.context.strategies.asked import Asked, Strategy
+from ukai.context.strategies.asked import Asked, Candidate, Strategy
 from ukai.context.view import View, with_vectors
 from ukai.context.view import read as read_view
-from ukai.kit import canonical, ids, words
+from ukai.kit import canonical, handle, ids, words
 from ukai.kit.clock import Clock
 from ukai.llm import tokens
 
@@ -64,6 +64,8 @@ class Composition:
     report: Report
     items: tuple[reading.Item, ...]
     """What the document shows, for citations."""
+    ms: Mapping[str, float] = field(default_factory=dict[str, float], compare=False)
+    """What took how long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +128,7 @@ async def compose(
             await compositions.save_offloaded(tx, readers, put_aside, at)
         if request.conversation and made.assembled.shown:
             await compositions.save_given(tx, request.conversation, readers, made.assembled.shown, at)
-    return Composition(id=id, text=made.assembled.text, report=made.report, items=made.items)
+    return Composition(id=id, text=made.assembled.text, report=made.report, items=made.items, ms=made.ms)
 
 
 async def made_of(
@@ -144,6 +146,7 @@ async def made_of(
     scope = reader.narrowed(request.scope)
     readers = reader.rights.principals_hash
     without: frozenset[str] = past.without if past else frozenset()
+    budget = min(request.budget_tokens or request.scope.budget_tokens, request.ceiling_tokens)
     async with db.snapshot() as tx:
         given: Mapping[str, tuple[str, str]] = past.given if past else NOBODY
         if past is None and request.conversation:
@@ -153,12 +156,14 @@ async def made_of(
         viewed = time.perf_counter()
         graph, candidates = await retrieval.run(ask, strategies, without=without)
         found = time.perf_counter()
-        items = await bodies.fetch(tx, scope, library, candidates)
+        reach = retrieval.within_reach(candidates, budget, settings)
+        near = [c for n, c in enumerate(candidates) if n < reach or c.pinned]
+        items = await bodies.fetch(tx, scope, library, near)
         recall = await _ann_recall(ask)
     fetched = time.perf_counter()
     assembled = assembly.assemble(
         items,
-        budget_tokens=min(request.budget_tokens or request.scope.budget_tokens, request.ceiling_tokens),
+        budget_tokens=budget,
         ceiling_tokens=request.ceiling_tokens,
         count=counter().count,
         given=given,
@@ -174,7 +179,7 @@ async def made_of(
         matched=ask.view.size,
         graph=tuple(graph),
         ranking=assembled.ranking,
-        dropped=assembled.dropped,
+        dropped=(*assembled.dropped, *_beyond(candidates, reach, assembled.budget - assembled.used)),
         budget=assembled.budget,
         used=assembled.used,
         ceiling_hit=assembled.ceiling_hit,
@@ -215,7 +220,7 @@ async def _asked(
         tx=tx,
         scope=scope,
         question=question,
-        terms=words.terms(question),
+        questions=score.asked(question),
         types=library.types,
         cache=library.cache,
         settings=settings,
@@ -230,16 +235,10 @@ async def _wide(
     near = await listing.matching(tx, scope.clause, words.terms(question), settings.composition_cap)
     named = await names.named(tx, question, reader=scope, types=library.types)
     owned = await rows.under(tx, scope.clause, [n.node.id for n in named], scope.owning, settings.composition_cap)
-    pinned = await rows.by_handle(tx, [h for name in sorted(scope.pinned) if (h := _handle(name)) is not None])
+    pinned = await rows.by_handle(tx, [h for name in sorted(scope.pinned) if (h := handle.parse(name)) is not None])
     wanted = sorted({*near, *owned, *(n.id for n in pinned.values())})
     view = await read_view(tx, scope, library.types, await listing.listed_of(tx, scope.clause, wanted))
     return await with_vectors(tx, view, library.cache) if library.cache else view
-
-
-def _handle(name: str) -> Any:
-    from ukai.kit import handle
-
-    return handle.parse(name)
 
 
 async def _ann_recall(ask: Asked) -> float | None:
@@ -252,6 +251,14 @@ async def _ann_recall(ask: Asked) -> float | None:
     near, vector = ask.ann
     exact = await listing.nearest_exactly(ask.tx, ask.scope.clause, vector, len(near))
     return len(set(near) & set(exact)) / len(exact) if exact else None
+
+
+def _beyond(candidates: Sequence[Candidate], reach: int, left: int) -> Iterator[assembly.Dropped]:
+    """Candidates that rank so far behind that their bodies were not read."""
+    for rank, c in enumerate(candidates, 1):
+        if rank > reach and not c.pinned:
+            reason = f"rank {rank} not read: what ranks before it fills the budget more than once"
+            yield assembly.Dropped(section=c.id, reason=reason, needed=-(-c.size // 4), left=max(0, left))
 
 
 def _written(request: Request) -> dict[str, Any]:

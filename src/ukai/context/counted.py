@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ukai.context import score
 from ukai.context.passages import Passage
-from ukai.kit import bm25, words
+from ukai.kit import bm25
 
 TITLES = ("name", "title", "subject")
 """Fields by which a record is called."""
@@ -27,19 +27,19 @@ class Counted:
     """Of its record's title; who may not read the field `titled` may not have it counted either."""
     titled: str
     """The field that the title comes from; empty where there is none."""
-    tokens: int
-    """Characters over four, rounded up."""
+    size: int
+    """Characters."""
 
 
 def counted(passage: Passage, *, path: str, key: str, fields: Mapping[str, Any]) -> Counted:
     """`passage` of a record at `path` with these `fields`, counted."""
     titled = title_field(fields)
     return Counted(
-        terms=bm25.packed(words.terms(passage.text)),
-        place=bm25.packed([*place(path, key), *words.terms(passage.lead)]),
-        title=bm25.packed(words.terms(str(fields[titled]))) if titled else b"",
+        terms=bm25.packed(score.terms(passage.text)),
+        place=bm25.packed([*place(path, key), *score.terms(passage.lead)]),
+        title=bm25.packed(score.terms(str(fields[titled]))) if titled else b"",
         titled=titled,
-        tokens=math.ceil(len(passage.text) / 4),
+        size=len(passage.text),
     )
 
 
@@ -50,4 +50,4 @@ def title_field(fields: Mapping[str, Any]) -> str:
 
 def place(path: str, key: str) -> list[str]:
     """The terms of where a record stands and of what its key says."""
-    return words.terms(f"{path} {key}".translate(_APART))
+    return score.terms(f"{path} {key}".translate(_APART))

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
+
+import numpy as np
 
 from ukai import store
 from ukai.context import counted, names, passages, rows
+from ukai.context.rows import views as listing
+from ukai.context.settings import DEFAULT
 from ukai.graph import schema
 from ukai.llm.cache import Cache, content_of
 
@@ -19,6 +22,9 @@ BATCH = 2_000
 """Changes that are followed in one transaction."""
 EMBED = 256
 """Texts that are embedded between two reports of progress."""
+
+INDEXED = 10_000
+"""Vectors that come into the approximate index in one transaction."""
 
 LONGEST_NAME = 1_000
 """Bytes. Nobody says more than that as a name, and a row of an index holds no more than 2,700."""
@@ -32,15 +38,6 @@ class Followed:
 
     nodes: int
     passages: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lag:
-    """How far passages are behind the graph. What is read is never behind: only what is found."""
-
-    changes: int
-    since: datetime | None
-    """When the oldest change that was not followed was made; None: nothing waits."""
 
 
 async def catch_up(db: store.Database, types: Mapping[str, schema.Type], progress: Progress | None = None) -> Followed:
@@ -85,11 +82,10 @@ async def _save(tx: store.Transaction, types: Mapping[str, schema.Type], ids: li
     return len(new)
 
 
-async def lag(db: store.Database) -> Lag:
-    """How far passages are behind the graph."""
+async def lag(db: store.Database, *, most: int = 10_000) -> int:
+    """How many changes of the graph the passages have not followed, counted up to `most`."""
     async with db.transaction() as tx:
-        changes, since = await rows.lag(tx)
-    return Lag(changes=changes, since=since)
+        return await rows.count_behind(tx, most)
 
 
 async def is_elsewhere(db: store.Database) -> bool:
@@ -114,7 +110,33 @@ async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, p
         done += len(texts)
         if progress:
             progress(done)
+    await index_vectors(db, cache)
     return done
+
+
+async def index_vectors(db: store.Database, cache: Cache, *, above: int = DEFAULT.exact) -> int:
+    """Where more than `above` passages are searched, let the approximate index follow them; how many came in."""
+    async with db.transaction() as tx:
+        if await listing.count_passages(tx, above + 1) <= above:
+            return 0
+    after, count = (UUID(int=0), ""), 0
+    while True:
+        async with db.transaction() as tx:
+            found = await listing.without_vector(tx, cache.embedder.model_id, after, INDEXED)
+            await listing.add_vectors(tx, [(node, part, half(vector)) for node, part, vector in found])
+        count += len(found)
+        if len(found) < INDEXED:
+            break
+        after = found[-1][:2]
+    async with db.transaction() as tx:  # last, since an index over what is there is made much faster than one by one
+        await listing.make_vector_index(tx, cache.embedder.dimensions)
+    return count
+
+
+def half(vector: bytes) -> bytes:
+    """A stored vector as a halfvec on the wire."""
+    halves = np.frombuffer(vector, "<f4").astype(">f2")
+    return len(halves).to_bytes(2, "big") + b"\0\0" + halves.tobytes()
 
 
 async def embed_few(

@@ -13,11 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ukai.context.strategies import hierarchy
+from ukai.context.settings import Settings
 from ukai.context.strategies.asked import Asked, Candidate, Strategy
-
-WORDS = 0.3
-"""Weight of words against meaning. Source: docs/design/search.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +93,7 @@ async def _one(ask: Asked, name: str, strategy: Strategy) -> tuple[Step, Sequenc
 def _candidates(ask: Asked) -> list[Candidate]:
     if not ask.found:
         return []
-    score = scores(ask)
+    score = ask.score
     rows = np.array(sorted(ask.found), np.int64)
     best = ask.best(score, ask.settings.composition_cap, rows)
     pinned = [r for r in sorted(ask.found) if "pinned" in ask.found[r] and r not in set(best)]
@@ -109,15 +106,18 @@ def _candidates(ask: Asked) -> list[Candidate]:
             score=round(float(score[row]), 6),
             why=tuple(ask.found[row]),
             pinned="pinned" in ask.found[row],
+            size=int(ask.view.corpus.size[row]),
         )
         for row in (*best, *pinned)
     ]
 
 
-def scores(ask: Asked) -> np.ndarray:
-    """One number an item, in standard deviations: words and meaning mixed, and what strategies add."""
-    lexical = np.zeros(ask.view.size) if ask.lexical is None else hierarchy.z(ask.lexical)
-    mixed = lexical if ask.cosine is None else WORDS * lexical + (1 - WORDS) * hierarchy.z(ask.cosine)
-    for row, more in ask.bonus.items():
-        mixed[row] += more
-    return mixed
+def within_reach(candidates: Sequence[Candidate], budget_tokens: int, settings: Settings) -> int:
+    """How many of `candidates`, best first, are worth reading for a document of this budget."""
+    least = budget_tokens // settings.least_tokens
+    room, filled = 4 * settings.room * budget_tokens, 0
+    for number, c in enumerate(candidates):
+        if filled > room and number >= least:
+            return number
+        filled += c.size
+    return len(candidates)

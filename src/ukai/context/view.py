@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 import numpy as np
 
 from ukai import store
 from ukai.access import ALL, Record
-from ukai.context import counted, rows
+from ukai.context import counted, rows, score
 from ukai.context.clause import CompiledScope
 from ukai.context.rows import views as listing
 from ukai.graph import schema
@@ -28,16 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Numbers(Protocol):
-    """What scoring asks of a corpus: one row an item, -1 where there is no other."""
-
-    own: bm25.Packed
-    title: bm25.Packed
-    place: bm25.Packed
-    before: NDArray[np.int32]
-    after: NDArray[np.int32]
-    parent: NDArray[np.int32]
-
+DEPTH = 2
+"""Segments of a path that make a place."""
 
 Key = tuple[UUID, str, int, bytes]
 """A passage as it stood: node, part, the record's version, the text's hash."""
@@ -66,16 +59,12 @@ class View:
     entries: tuple[Entry, ...]
     records: int
     """How many of them are records."""
-    own: bm25.Packed
-    """The texts: a record's fields, or the part."""
-    title: bm25.Packed
-    place: bm25.Packed
-    before: NDArray[np.int32]
-    """The row of the part before it in the same record."""
-    after: NDArray[np.int32]
+    corpus: score.Corpus
+    """Their words as numbers, row by row."""
     parent: NDArray[np.int32]
-    """The row of its record."""
-    tokens: NDArray[np.int32]
+    """The row of its record; -1 for a record."""
+    places: Mapping[str, NDArray[np.int64]]
+    """The first segments of a path -> the rows of the records that stand there."""
     blobs: Mapping[Key, tuple[bytes, bytes, bytes]]
     """Kept for the view that follows it when little has changed."""
     rows: Mapping[str, int]
@@ -83,9 +72,7 @@ class View:
     nodes: Mapping[UUID, int]
     """Node -> the row of its record."""
     vectors: NDArray[np.float32] | None = None
-    """One row a text of `owners`; None where there are too many to hold them."""
-    owners: NDArray[np.int32] | None = None
-    """The row of the item that a vector belongs to."""
+    """One row an item, its surroundings in it; None where there are too many to hold them. Zeros: not known yet."""
     missing: int = 0
     """Texts that have no vector yet."""
 
@@ -94,10 +81,10 @@ class View:
         """Items."""
         return len(self.entries)
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """What it takes in memory, roughly."""
-        arrays = sum(p.nbytes for p in (self.own, self.title, self.place))
+        arrays = sum(p.nbytes for p in (self.corpus.own, self.corpus.title, self.corpus.place))
         kept = sum(len(t) + len(p) + len(n) + 250 for t, p, n in self.blobs.values())
         return arrays + kept + 600 * self.size + (0 if self.vectors is None else int(self.vectors.nbytes))
 
@@ -108,20 +95,22 @@ class View:
             return None
         return self.rows.get(f"{self.entries[at].id}/{part_of(part)}", at)
 
-    def records_under(self, place: str) -> list[int]:
-        """The rows of the records whose path begins with the segments of `place`."""
-        under = f"{place}/"
-        return [at for at in self.nodes.values() if f"{self.entries[at].path}/".startswith(under)]
+    def beside(self, row: int) -> list[int]:
+        """The parts before and after a part of the same record."""
+        at = self.parent[row]
+        near = (row - 1, row + 1)
+        return [r for r in near if at >= 0 and 0 <= r < self.size and self.parent[r] == at]
 
     def cosine(self, question: NDArray[np.float32]) -> NDArray[np.float64] | None:
-        """Of each item its nearest text's; None without any vector. 0 while none is known."""
-        if self.vectors is None or self.owners is None or not len(self.owners) or self.missing == len(self.owners):
+        """How near each item lies to the question; None where nothing is known."""
+        if self.vectors is None or self.missing == self.texts:
             return None
-        near = (self.vectors @ question.astype(np.float32)).astype(float)
-        found = np.full(self.size, -1.0)
-        np.maximum.at(found, self.owners, near)
-        found[found == -1.0] = 0.0
-        return found
+        return (self.vectors @ question.astype(np.float32)).astype(float)
+
+    @cached_property
+    def texts(self) -> int:
+        """How many texts its items have."""
+        return sum(len(e.contents) for e in self.entries)
 
 
 async def read(
@@ -147,11 +136,13 @@ async def read(
 
 async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:
     """The view with the vectors of its texts, as far as they are known."""
-    owners = [i for i, e in enumerate(view.entries) for _ in e.contents]
-    contents = [c for e in view.entries for c in e.contents]
-    known = await cache.known(tx, contents)
-    owner = np.array(owners, np.int32)
-    return replace(view, vectors=known.vectors, owners=owner, missing=len(known.missing))
+    owner = np.array([i for i, e in enumerate(view.entries) for _ in e.contents], np.int64)
+    known = await cache.known(tx, [c for e in view.entries for c in e.contents])
+    sums = np.zeros((view.size, cache.embedder.dimensions), np.float32)
+    np.add.at(sums, owner, known.vectors)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    own = (sums / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+    return replace(view, vectors=score.meaning(view.corpus, own), missing=len(known.missing))
 
 
 async def _readable(
@@ -179,7 +170,7 @@ async def _readable(
 
 def _bare(row: listing.Listed) -> listing.Listed:
     """The record alone: it may be seen, this text of it may not."""
-    return row._replace(part="", field="", ordinal=0, content=b"", tokens=0, titled="")
+    return row._replace(part="", field="", ordinal=0, content=b"", size=0, titled="")
 
 
 def _key(row: listing.Listed) -> Key:
@@ -213,7 +204,7 @@ class _Making:
         self._types, self._blobs = types, blobs
         self._entries: list[Entry] = []
         self._numbers: tuple[list[bytes], list[bytes], list[bytes]] = ([], [], [])
-        self._tokens: list[int] = []
+        self._sizes: list[int] = []
         self._parent: list[int] = []
         self._nodes: dict[UUID, int] = {}
 
@@ -238,7 +229,7 @@ class _Making:
                 path=row.path,
                 contents=(row.content,),
             )
-            self._append(entry, terms, place, title, row.tokens, at)
+            self._append(entry, terms, place, title, row.size, at)
             self._numbers[2][at] = self._numbers[2][at] or title
             return
         record = self._entries[at]
@@ -246,35 +237,65 @@ class _Making:
         if row.field != row.titled:
             self._numbers[0][at] = merged(self._numbers[0][at], terms)
         self._numbers[2][at] = self._numbers[2][at] or title
-        self._tokens[at] += row.tokens
+        self._sizes[at] += row.size
 
-    def _append(self, entry: Entry, own: bytes, place: bytes, title: bytes, tokens: int, parent: int) -> None:
+    def _append(self, entry: Entry, own: bytes, place: bytes, title: bytes, size: int, parent: int) -> None:
         self._entries.append(entry)
         for numbers, one in zip(self._numbers, (own, title, place), strict=True):
             numbers.append(one)
-        self._tokens.append(tokens)
+        self._sizes.append(size)
         self._parent.append(parent)
 
     def view(self, token: str) -> View:
         """All that came in."""
-        own, title, place = self._numbers
+        own, title, place = (bm25.Packed(n) for n in self._numbers)
         parent = np.array(self._parent, np.int32)
-        before, after = _beside(parent)
+        is_part, size = parent >= 0, np.array(self._sizes, np.int32)
+        # The parts of one record are read together, without the record's own row before them.
+        alone = np.where(is_part, parent, -1 - np.arange(len(parent))).astype(np.int32)
+        first, last = score.spans(alone, size, is_part)
+        corpus = score.Corpus(
+            own=own,
+            title=title,
+            place=place,
+            first=first,
+            last=last,
+            is_part=is_part,
+            size=size,
+            group=self._groups(),
+        )
         return View(
             token=token,
             entries=tuple(self._entries),
             records=len(self._nodes),
-            own=bm25.Packed(own),
-            title=bm25.Packed(title),
-            place=bm25.Packed(place),
-            before=before,
-            after=after,
+            corpus=corpus,
             parent=parent,
-            tokens=np.array(self._tokens, np.int32),
+            places=self._places(),
             blobs=self._blobs,
             rows={e.id: i for i, e in enumerate(self._entries)},
             nodes=self._nodes,
         )
+
+    def _groups(self) -> NDArray[np.int32]:
+        """A number for each place: parts stand at their record's path, a record without parts in the place above."""
+        wholes = {p for p in self._parent if p >= 0}
+        numbers: dict[str, int] = {}
+        places = (
+            e.path if p >= 0 or row in wholes else e.path.rpartition("/")[0]
+            for row, (e, p) in enumerate(zip(self._entries, self._parent, strict=True))
+        )
+        return np.array([numbers.setdefault(p, len(numbers)) for p in places], np.int32)
+
+    def _places(self) -> dict[str, NDArray[np.int64]]:
+        found: dict[str, list[int]] = {}
+        for at in self._nodes.values():
+            found.setdefault(place_of(self._entries[at].path), []).append(at)
+        return {name: np.array(rows, np.int64) for name, rows in found.items()}
+
+
+def place_of(path: str) -> str:
+    """Integration and selection: the first segments of a path."""
+    return "/".join(path.split("/")[:DEPTH])
 
 
 def is_a_part(kind: schema.Type | None, field: str, part: str) -> bool:
@@ -297,11 +318,3 @@ def merged(one: bytes, other: bytes) -> bytes:
     result = np.empty(len(terms), bm25.ENTRY)
     result["term"], result["count"] = terms, np.minimum(counts, bm25.MOST_OFTEN)
     return result.tobytes()
-
-
-def _beside(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    size = len(parent)
-    before, after = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
-    same = np.flatnonzero((parent[1:] == parent[:-1]) & (parent[1:] >= 0)) + 1
-    before[same], after[same - 1] = same - 1, same
-    return before, after

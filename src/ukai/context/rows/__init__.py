@@ -151,6 +151,18 @@ async def is_behind(tx: Transaction) -> bool:
     return bool(found)
 
 
+async def count_behind(tx: Transaction, most: int) -> int:
+    """How many changes the passages have not followed, counted up to `most`."""
+    row = await tx.one("select xid::text, seq from passage_cursor")
+    assert row is not None
+    return int(
+        await tx.value(
+            "select count(*) from (select from change where kind = 'node' and (xid, seq) > (%s::xid8, %s) limit %s) c",
+            (*row, most),
+        )
+    )
+
+
 async def move_index(tx: Transaction, to: tuple[str, int]) -> None:
     """Remember the position."""
     await tx.execute("update passage_cursor set xid = %s::xid8, seq = %s", to)
@@ -161,30 +173,20 @@ async def save_passages(
 ) -> None:
     """The passages of these nodes are `new` and no others."""
     await tx.execute("delete from passage where node = any(%s)", (list(of),))
-    columns = "node, part, field, ordinal, lead, text, content, at, terms, place, title, titled, tokens"
+    columns = "node, part, field, ordinal, lead, text, content, at, terms, place, title, titled, size"
     async with (
         tx.connection.cursor() as cursor,
         cursor.copy(f"copy passage ({columns}) from stdin") as copy,
     ):
         for node, p, content, c in new:
             said = (node, p.part, p.field, p.ordinal, p.lead, p.text, content, p.at)
-            await copy.write_row((*said, c.terms, c.place, c.title, c.titled, c.tokens))
+            await copy.write_row((*said, c.terms, c.place, c.title, c.titled, c.size))
 
 
 async def uncounted(tx: Transaction, limit: int) -> list[UUID]:
     """Nodes whose passages were saved before passages were counted."""
     found = await tx.fetch("select distinct node from passage where terms is null limit %s", (limit,))
     return [r[0] for r in found]
-
-
-async def lag(tx: Transaction) -> tuple[int, datetime | None]:
-    """How many changes the passages have not followed, and when the oldest of these was made."""
-    row = await tx.one(
-        "select count(*), min(c.at) from change c, passage_cursor p "
-        "where c.kind = 'node' and (c.xid, c.seq) > (p.xid, p.seq)"
-    )
-    assert row is not None
-    return int(row[0]), row[1]
 
 
 async def save_names(tx: Transaction, of: Sequence[UUID], new: Sequence[tuple[UUID, str, str, str]]) -> None:
@@ -402,7 +404,7 @@ async def records(tx: Transaction, found: Sequence[Node], owning: Sequence[Ownin
     above: dict[UUID, list[UUID]] = {}
     known = {n.id: n for n in found}
     level = list(known)
-    for _ in range(OWNERS_DEPTH):
+    for _ in range(OWNERS_DEPTH if owning else 0):
         pairs = await _owners(tx, [i for i in level if i not in above], owning) if level else []
         for owned, owner in pairs:
             above.setdefault(owned, []).append(owner)

@@ -23,7 +23,7 @@ class Listed(NamedTuple):
     field: str
     ordinal: int
     content: bytes
-    tokens: int
+    size: int
     titled: str
 
 
@@ -40,8 +40,8 @@ class Position:
 async def position(tx: Transaction) -> Position:
     """Where the feed of changes ends in this snapshot, and how far passages have followed it."""
     row = await tx.one(
-        "select c.xid::text || ':' || c.seq || ' ' || p.xid::text || ':' || p.seq || ' ' || p.cluster, "
-        "coalesce(c.xid < pg_snapshot_xmin(pg_current_snapshot()), false) from passage_cursor p "
+        "select coalesce(c.xid::text || ':' || c.seq, '') || ' ' || p.xid::text || ':' || p.seq || ' ' || p.cluster, "
+        "coalesce(c.xid, '0') < pg_snapshot_xmin(pg_current_snapshot()) from passage_cursor p "
         "left join (select xid, seq from change order by xid desc, seq desc limit 1) c on true"
     )
     assert row is not None
@@ -73,7 +73,7 @@ async def listed_of(tx: Transaction, readable: Clause, nodes: Sequence[UUID]) ->
 async def _listed(tx: Transaction, where: str, params: Sequence[Any]) -> list[Listed]:
     statement = (
         "select n.id, n.type, n.key, n.path, n.version, coalesce(p.part, ''), coalesce(p.field, ''), "  # noqa: S608
-        "coalesce(p.ordinal, 0), coalesce(p.content, ''), coalesce(p.tokens, 0), coalesce(p.titled, '') "
+        "coalesce(p.ordinal, 0), coalesce(p.content, ''), coalesce(p.size, 0), coalesce(p.titled, '') "
         f"from node n left join passage p on p.node = n.id where {where}"
     )
     return [Listed._make(r) for r in await _binary(tx, statement, params)]
@@ -138,15 +138,13 @@ async def nearest(
 ) -> list[tuple[UUID, str, float]]:
     """`(node, part, cosine)` of readable passages near `vector`, best first, by the approximate index."""
     text, params = readable
-    width = len(vector)
+    near = _distance(len(vector))
     await tx.execute("set local hnsw.iterative_scan = relaxed_order")
     await tx.execute("select set_config('hnsw.ef_search', %s, true)", (str(max(40, min(limit, 1_000))),))
-    given = "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
     found = await tx.fetch(
-        f"select p.node, p.part, 1 - (p.vector::halfvec({width}) <=> %s::halfvec({width})) as near "  # noqa: S608
-        f"from passage p join node n on n.id = p.node where p.vector is not null and n.alive and {text} "
-        f"order by p.vector::halfvec({width}) <=> %s::halfvec({width}) limit %s",
-        (given, *params, given, limit),
+        f"select v.node, v.part, 1 - ({near}) from passage_vector v join node n on n.id = v.node "  # noqa: S608
+        f"where n.alive and {text} order by {near} limit %s",
+        (_written(vector), *params, _written(vector), limit),
     )
     # Relaxed order is nearly sorted; this is the sort.
     return sorted(((r[0], str(r[1]), float(r[2])) for r in found), key=lambda r: (-r[2], r[0], r[1]))
@@ -157,15 +155,66 @@ async def nearest_exactly(
 ) -> list[tuple[UUID, str]]:
     """The same by looking at every readable passage: what a sample of approximate answers is held against."""
     text, params = scanned(readable)
-    width = len(vector)
-    given = "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
     found = await tx.fetch(
-        "with near as materialized (select p.node, p.part, p.vector from passage p join node n on n.id = p.node "  # noqa: S608
-        f"where p.vector is not null and n.alive and {text}) "
-        f"select node, part from near order by vector::halfvec({width}) <=> %s::halfvec({width}), node, part limit %s",
-        (*params, given, limit),
+        "with v as materialized (select v.node, v.part, v.vector from passage_vector v "  # noqa: S608
+        f"join node n on n.id = v.node where n.alive and {text}) "
+        f"select node, part from v order by {_distance(len(vector))}, node, part limit %s",
+        (*params, _written(vector), limit),
     )
     return [(r[0], str(r[1])) for r in found]
+
+
+def _distance(width: int) -> str:
+    return f"v.vector::halfvec({width}) <=> %s::halfvec({width})"
+
+
+def _written(vector: Sequence[float]) -> str:
+    return "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
+
+
+async def count_passages(tx: Transaction, stop_at: int) -> int:
+    """How many passages there are, counted no further than `stop_at`."""
+    found = await tx.value("select count(*) from (select 1 from passage limit %s) s", (stop_at,))
+    return int(found or 0)
+
+
+async def without_vector(
+    tx: Transaction, model: str, after: tuple[UUID, str], limit: int
+) -> list[tuple[UUID, str, bytes]]:
+    """`(node, part, float32 little endian)` of embedded passages behind `after` that the index does not hold."""
+    found = await _binary(
+        tx,
+        "select p.node, p.part, e.vector from passage p join embedding e on e.model = %s and e.content = p.content "
+        "left join passage_vector v on v.node = p.node and v.part = p.part "
+        "where v.node is null and (p.node, p.part) > (%s, %s) order by p.node, p.part limit %s",
+        (model, *after, limit),
+    )
+    return [(r[0], str(r[1]), r[2]) for r in found]
+
+
+async def add_vectors(tx: Transaction, new: Sequence[tuple[UUID, str, bytes]]) -> None:
+    """Add `(node, part, vector)`, each vector as pgvector sends one: number of dimensions, 0, big-endian halves."""
+    async with (
+        tx.connection.cursor() as cursor,
+        cursor.copy("copy passage_vector (node, part, vector) from stdin (format binary)") as copy,
+    ):
+        await copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
+        for node, part, vector in new:
+            fields = (node.bytes, part.encode(), vector)
+            await copy.write(b"\0\x03" + b"".join(len(f).to_bytes(4, "big") + f for f in fields))
+        await copy.write(b"\xff\xff")
+
+
+async def make_vector_index(tx: Transaction, width: int) -> None:
+    """The approximate index over vectors of `width` dimensions, if there is none. Readers are not kept waiting."""
+    if await tx.value("select to_regclass(%s) is not null", (f"passage_vector_{width}",)):
+        return
+    await tx.execute("set local statement_timeout = 0")
+    await tx.execute("set local maintenance_work_mem = '1GB'")
+    await tx.execute(
+        f"create index if not exists passage_vector_{width} on passage_vector "
+        f"using hnsw ((vector::halfvec({width})) halfvec_cosine_ops)"
+    )
 
 
 async def _binary(tx: Transaction, statement: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:

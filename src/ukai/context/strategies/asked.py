@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 
 from ukai import store
-from ukai.context import names
+from ukai.context import names, score
 from ukai.context.clause import CompiledScope
 from ukai.context.settings import Settings
 from ukai.context.view import View
@@ -32,6 +32,8 @@ class Candidate:
     why: tuple[str, ...]
     """The strategies that found it, in the order in which they ran."""
     pinned: bool = False
+    size: int = 0
+    """Characters of its text, as the index counted them."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -41,8 +43,9 @@ class Asked:
     tx: store.Transaction
     scope: CompiledScope
     question: str
-    terms: Sequence[str]
-    """Of the question, without the names in it once they are known."""
+    """As it was asked."""
+    questions: tuple[str, ...]
+    """What is looked for: the question without the names in it, once they are known, and its sentences."""
     types: Mapping[str, schema.Type]
     cache: Cache | None
     settings: Settings
@@ -50,9 +53,9 @@ class Asked:
     named: Sequence[names.Named] = ()
     owned: frozenset[UUID] = frozenset()
     """The named records and what they own."""
-    lexical: NDArray[np.float64] | None = None
-    """How well the words fit, one number an item; None: not weighed."""
-    cosine: NDArray[np.float64] | None = None
+    lexicals: Sequence[NDArray[np.float64]] | None = None
+    """How well the words fit, for each of `questions` one number an item; None: not weighed."""
+    cosines: Sequence[NDArray[np.float64]] | None = None
     """How near the meaning is."""
     bonus: dict[int, float] = field(default_factory=dict[int, float])
     """Row -> what is added to its score."""
@@ -62,6 +65,15 @@ class Asked:
     """Strategy -> the way it took, where it has several."""
     ann: tuple[Sequence[tuple[UUID, str]], Sequence[float]] | None = None
     """An approximate answer and the vector it was for: to be checked now and then."""
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        """One number an item, in standard deviations: words and meaning mixed, and what strategies add."""
+        lexicals = self.lexicals or [np.zeros(self.view.size) for _ in self.questions]
+        mixed = score.mixed(lexicals, self.cosines)
+        for row, more in self.bonus.items():
+            mixed[row] += more
+        return mixed
 
     def best(self, score: NDArray[np.float64], limit: int, among: NDArray[np.int64] | None = None) -> list[int]:
         """The rows with the highest `score`, best first, ties in the order of the view."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ukai.context import names, rows
+from ukai.context import names, rows, score
 from ukai.context.strategies.asked import Asked, Strategy
-from ukai.kit import words
 
 NAMED, OWNED = 6.0, 3.0
 """What being named, and belonging to what is named, adds to a score that is made of standard deviations."""
@@ -25,7 +24,7 @@ async def find(ask: Asked) -> Sequence[int]:
     ids = [n.node.id for n in ask.named]
     owned = await rows.under(ask.tx, ask.scope.clause, ids, ask.scope.owning, MOST_OWNED)
     ask.owned = frozenset(owned)
-    ask.terms = words.terms(names.without(ask.question, ask.named))
+    ask.questions = score.asked(names.without(ask.question, ask.named))
     themselves = [row for id in ids if (row := ask.view.nodes.get(id)) is not None]
     for row, entry in enumerate(ask.view.entries):
         if entry.node in ask.owned:

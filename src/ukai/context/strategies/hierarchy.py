@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ukai.context.strategies.asked import Asked, Strategy
+from ukai.context.view import place_of
 
-DEPTH = 2
-"""Segments of a path that make a place: integration and selection."""
 PLACES, RECORDS = 3, 100
 """Places that are opened, and records taken from each."""
 
@@ -24,32 +23,17 @@ async def find(ask: Asked) -> Sequence[int]:
         ask.notes["hierarchy"] = "all" if ask.view.size <= ask.settings.fetch_all else "filter"
         return range(ask.view.size)
     ask.notes["hierarchy"] = "places"
-    best: dict[str, float] = {}
+    score, best = ask.score, dict[str, float]()
     for row in ask.found:
-        place = "/".join(ask.view.entries[row].path.split("/")[:DEPTH])
-        best[place] = max(best.get(place, -np.inf), score(ask)[row])
+        place = place_of(ask.view.entries[row].path)
+        best[place] = max(best.get(place, -np.inf), float(score[row]))
     opened = sorted(best, key=lambda p: (-best[p], p))[:PLACES]
-    taken: list[int] = []
-    for place in opened:
-        taken += ask.best(score(ask), RECORDS, np.array(ask.view.records_under(place), np.int64))
-    return taken
-
-
-def score(ask: Asked) -> np.ndarray:
-    """What is known of each item when the gate is reached."""
-    zero = np.zeros(ask.view.size)
-    return z(zero if ask.lexical is None else ask.lexical) + z(zero if ask.cosine is None else ask.cosine)
-
-
-def z(x: np.ndarray) -> np.ndarray:
-    """In standard deviations from the mean."""
-    return (x - x.mean()) / (x.std() + 1e-9)
-
-
-def _fires(ask: Asked) -> bool:
-    return ask.view.size > 0
+    return [row for place in opened for row in ask.best(score, RECORDS, ask.view.places[place])]
 
 
 STRATEGY = Strategy(
-    fires=_fires, find=find, timeout_ms=lambda s: s.expand_ms, cap=lambda s: max(s.filter, s.strategy_cap)
+    fires=lambda ask: ask.view.size > 0,
+    find=find,
+    timeout_ms=lambda s: s.expand_ms,
+    cap=lambda s: max(s.filter, s.strategy_cap),
 )

@@ -9,8 +9,8 @@ from ukai.context.strategies.asked import Asked, Strategy
 
 async def find(ask: Asked) -> Sequence[int]:
     """The parts beside those that were found."""
-    beside = (int(side[row]) for row in ask.found for side in (ask.view.before, ask.view.after))
-    return list(dict.fromkeys(r for r in beside if r >= 0 and r not in ask.found))
+    beside = (r for row in ask.found for r in ask.view.beside(row))
+    return list(dict.fromkeys(r for r in beside if r not in ask.found))
 
 
 STRATEGY = Strategy(

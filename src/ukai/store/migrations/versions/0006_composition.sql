@@ -4,14 +4,21 @@ alter table passage
     add place bytea,
     add title bytea,
     add titled text not null default '',
-    add tokens int not null default 0,
-    add vector halfvec;
+    add size int not null default 0;
 create index passage_uncounted on passage (node) where terms is null;
 comment on column passage.terms is 'numbers of the terms of the text, with counts';
 comment on column passage.place is 'the same of the record''s path and key, and of who speaks';
 comment on column passage.title is 'the same of the record''s title, for readers of the field that titled names';
-comment on column passage.tokens is 'characters over four, rounded up';
-comment on column passage.vector is 'the embedding once more, where so much is searched that an index pays';
+comment on column passage.size is 'characters; a token has about four';
+
+-- The embeddings once more, where so much is searched that an approximate index pays; otherwise empty.
+create table passage_vector (
+    node uuid not null,
+    part text not null,
+    vector halfvec not null,
+    primary key (node, part),
+    foreign key (node, part) references passage on delete cascade
+);
 
 -- Reports by their hash: the same question asked again of an unchanged graph is told once.
 create table composition_report (
