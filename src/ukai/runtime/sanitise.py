@@ -20,8 +20,11 @@ _INLINE = re.compile(
 )
 _REFERENCE = re.compile(rf"^(?P<head>[ >]{{0,12}}\[[^\]\n]+\]:)\s*(?P<target>{_TARGET})[^\n]*$", re.MULTILINE)
 _TAG = re.compile(
-    r"<(?=/?[A-Za-z!][^<>]*[\s/\"'=][^<>]*>?|/?(?:script|style|iframe|img|svg|object|embed)\b)", re.IGNORECASE
+    r"<(?![a-z][a-z0-9+.-]*:[^\s<>]*>)"
+    r"(?=/?[A-Za-z!][^<>]*[\s/\"'=][^<>]*>?|/?(?:script|style|iframe|img|svg|object|embed)\b)",
+    re.IGNORECASE,
 )
+"""What opens an HTML tag that could fetch or run something; an address between angles is none."""
 _BARE = re.compile(
     r"(?P<url>(?<![\w])(?:(?:https?|ftp|wss?|file|data|javascript|vbscript|slack|tel|sms|mailto):|//(?=[\w-]+\.))"
     r"[^\s<>\"'`|\])]*|(?<![\w.@/-])www\.[^\s<>\"'`|\])]+)",
@@ -65,12 +68,12 @@ def sanitised(markdown: str, *, known: Iterable[str], hosts: Sequence[str] = ())
         if may_show(match["target"], is_image=True):
             return match[0]
         removed.append(_host(match["target"]))
-        return f"{match['head']} {_gone(match['target'])}"
+        return f"{match['head'].strip(' >[]:')}: {_gone(match['target'])}"
 
     text = _INVISIBLE.sub("", markdown)
     text = _TAG.sub("‹", _again(_INLINE, inline, text))
     text = _REFERENCE.sub(reference, text)
-    return Sanitised(text=_bare(text, may_show, removed), removed=tuple(removed))
+    return Sanitised(text=_TAG.sub("‹", _bare(text, may_show, removed)), removed=tuple(removed))
 
 
 def _again(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
@@ -132,8 +135,7 @@ def _host(target: str) -> str:
     """What may still be said of it: nothing in which data could be hidden but a name to recognise it by."""
     address = unquote(_address(target))
     match = re.match(r"(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#@\s]*@)?(?P<host>[^/?#\s:]+)", address, re.IGNORECASE)
-    host = match["host"] if match else address.partition(":")[0] if ":" in address else address.partition("/")[0]
-    labels = re.sub(r"[^\w.-]", "", host).casefold().split(".")
+    labels = re.sub(r"[^\w.-]", "", match["host"] if match else "").casefold().split(".")
     return ".".join(labels[-2:])[:60]  # data is hidden in the labels before
 
 
