@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
+import signal
 import socket
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -181,6 +182,13 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, here: reception.Reception) -> None:
         super().__init__(config)
         self.here = here
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Told to end by SIGTERM, the process ends by itself, after everything that it holds open is closed."""
+        with super().capture_signals():
+            yield
+            self._captured_signals = [s for s in self._captured_signals if s != signal.SIGTERM]
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # The door stays open meanwhile, so that `/readyz` says what is happening.

@@ -56,6 +56,11 @@ class FakeSlack:
     """Method -> how many answers get lost after the call was carried out."""
     limit: dict[str, int] = field(default_factory=dict[str, int])
     """Method -> how many calls are told to come later."""
+    hold: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
+    """Method -> what its answer waits for, after the call was carried out."""
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    """Whoever heard over the socket has left."""
     empty_replies: bool = False
     now: float = 1_700_000_000.0
     port: int = 0
@@ -157,6 +162,9 @@ class FakeSlack:
         is_json = request.content_type == "application/json"
         given = json.loads(raw) if is_json else dict(parse_qsl(raw.decode()))
         answer = getattr(self, "_" + method.replace(".", "_"))(given)
+        if method in self.hold:
+            self.held.set()
+            await self.hold[method].wait()
         if self.lose.get(method, 0) > 0:
             self.lose[method] -= 1
             assert request.transport is not None
@@ -251,6 +259,7 @@ class FakeSlack:
             async with self._heard:
                 self.acked.append(json.loads(message.data)["envelope_id"])
                 self._heard.notify_all()
+        self.gone.set()
         return ws
 
 
