@@ -10,7 +10,7 @@ import pytest
 from tests.app import build
 from ukai import gate, store
 from ukai.app.provided import PROVIDED
-from ukai.gate import describe, history
+from ukai.gate import describe, history, review
 from ukai.gate.author import Author
 from ukai.kit.clock import SystemClock
 from ukai.kit.errors import ToolFailed, ToolRetry
@@ -95,6 +95,17 @@ async def test_after_a_success_the_next_change_has_all_its_attempts(database: st
     said = await refusal(it, build.pull(2, cost="a"))
 
     assert "3 attempts left" in said
+
+
+async def test_what_is_given_up_waits_before_whoever_may_decide(database: store.Database):
+    it = await pen(database, retries=0)
+    it.reviewers = ("ann@example.com",)
+
+    await refusal(it, build.pull(1, cost="a"))
+
+    [item] = await review.items(database, rights=gate.ALL)
+    assert (item.fields["reason"], item.fields["reviewers"]) == ("attempts_exhausted", ["ann@example.com"])
+    assert item.fields["delta"]["ops"][0]["set"]["cost"] == "a"
 
 
 async def test_a_dry_run_costs_nothing(database: store.Database):

@@ -1,0 +1,91 @@
+"""Credentials of tools: encrypted, bound to a principal and a tool, never another's (P3.4)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.runtime import turns
+from ukai import store
+from ukai.kit.clock import FixedClock
+from ukai.runtime import credentials
+from ukai.runtime.credentials import BadKey, NotConnected, Vault
+
+ANN, BEN = turns.ANN, "ben@x.example"
+
+
+def vault(db: store.Database, key: bytes = b"k" * 32) -> Vault:
+    return Vault(db=db, key=key, clock=FixedClock(turns.NOW))
+
+
+async def test_two_principals_and_a_thousand_calls_between_each_other_never_cross(database: store.Database):
+    made = vault(database)
+    for who in (ANN, BEN):
+        await made.keep(who, "crm", f"secret of {who}")
+
+    async def call(who: str) -> None:
+        assert await made.get(who, "crm") == f"secret of {who}"
+
+    await asyncio.gather(*(call((ANN, BEN)[n % 2]) for n in range(1_000)))
+
+
+async def test_a_secret_stands_nowhere_in_the_clear_and_in_no_repr(database: store.Database):
+    made = vault(database)
+    await made.keep(ANN, "crm", "hunter2-hunter2")
+
+    async with database.transaction() as tx:
+        (row,) = await tx.fetch("select principal, tool, sealed from tool_credential")
+
+    assert b"hunter2" not in bytes(row[2])
+    assert "kkkk" not in repr(made)
+    assert await made.listed(ANN) == [("crm", turns.NOW)]
+
+
+@pytest.mark.parametrize("columns", ["principal = 'ben@x.example'", "tool = 'mail'"])
+async def test_a_row_that_is_moved_to_another_name_does_not_open(database: store.Database, columns: str):
+    made = vault(database)
+    await made.keep(ANN, "crm", "x")
+
+    async with database.transaction() as tx:
+        await tx.execute(f"update tool_credential set {columns}")
+
+    who, tool = (BEN, "crm") if "principal" in columns else (ANN, "mail")
+    with pytest.raises(BadKey, match="does not open"):
+        await made.get(who, tool)
+
+
+async def test_another_key_opens_nothing_and_what_is_dropped_is_gone(database: store.Database):
+    made = vault(database)
+    await made.keep(ANN, "crm", "old")
+    await made.keep(ANN, "crm", "new")
+
+    with pytest.raises(BadKey):
+        await vault(database, b"j" * 32).get(ANN, "crm")
+    assert await made.get(ANN, "crm") == "new"
+    assert await made.drop(ANN, "crm")
+    assert not await made.drop(ANN, "crm")
+    with pytest.raises(NotConnected):
+        await made.get(ANN, "crm")
+
+
+def test_the_key_is_made_once_for_its_owner_alone(tmp_path: Path):
+    first = credentials.key(tmp_path, {})
+
+    assert credentials.key(tmp_path, {}) == first
+    assert len(first) == 32
+    assert stat.S_IMODE((tmp_path / credentials.KEY_FILE).stat().st_mode) == 0o600
+
+
+def test_a_key_of_the_environment_comes_first_and_has_its_length(tmp_path: Path):
+    given = base64.b64encode(b"e" * 32).decode()
+
+    assert credentials.key(tmp_path, {"UKAI_SECRET_KEY": given}) == b"e" * 32
+    assert not (tmp_path / credentials.KEY_FILE).exists()
+    for bad in ("short", base64.b64encode(b"x").decode(), "not base64!"):
+        with pytest.raises(BadKey) as caught:
+            credentials.key(tmp_path, {"UKAI_SECRET_KEY": bad})
+        assert bad not in str(caught.value)
