@@ -2,6 +2,7 @@
 
     made = await compose(db, Request(question=.., scope=..), library=.., reader=.., clock=..)
     made.text, made.report, made.items
+    await explain(db, made.id, "Account#alder", library=.., reader=..)
 
 `scope.Scope` is what an author writes; whoever only reads it does not load what composes.
 """
@@ -13,11 +14,27 @@ from ukai.context.scope import Scope
 
 if TYPE_CHECKING:
     from ukai.context.composing import Composition, Request, compose
+    from ukai.context.explaining import Explanation, Replayed, explain, fetch_offloaded, replay
 
-__all__ = ["Composition", "Request", "Scope", "compose"]
+_HERE = {
+    "composing": ("Composition", "Request", "compose"),
+    "explaining": ("Explanation", "Replayed", "explain", "fetch_offloaded", "replay"),
+}
+__all__ = [
+    "Composition",
+    "Explanation",
+    "Replayed",
+    "Request",
+    "Scope",
+    "compose",
+    "explain",
+    "fetch_offloaded",
+    "replay",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(name)
-    return getattr(import_module("ukai.context.composing"), name)
+    for module, names in _HERE.items():
+        if name in names:
+            return getattr(import_module(f"ukai.context.{module}"), name)
+    raise AttributeError(name)

@@ -118,7 +118,7 @@ async def compose(
                 skill=request.skill,
                 request=canonical.dumps(asked),
                 report=made.report.text,
-                document=hashlib.sha256(made.assembled.text.encode()).digest(),
+                document=hashlib.sha256(made.assembled.text.encode("utf-8", "surrogatepass")).digest(),
                 timing=canonical.dumps(dict(made.ms)),
                 ann_recall=made.ann_recall,
             ),
@@ -152,7 +152,7 @@ async def made_of(
         if past is None and request.conversation:
             given = await compositions.given(tx, request.conversation, readers)
         secret = await compositions.secret(tx)
-        ask = await _asked(tx, scope, request.question, library, settings, caching.of(db))
+        ask = await asked_of(tx, scope, request.question, library, settings, caching.of(db))
         viewed = time.perf_counter()
         graph, candidates = await retrieval.run(ask, strategies, without=without)
         found = time.perf_counter()
@@ -204,14 +204,16 @@ async def made_of(
     )
 
 
-async def _asked(
+async def asked_of(
     tx: store.Transaction,
     scope: CompiledScope,
     question: str,
     library: reading.Library,
-    settings: Settings,
-    kept: caching.Views,
+    settings: Settings = DEFAULT,
+    kept: caching.Views | None = None,
 ) -> Asked:
+    """The question before any strategy has run, with the view of its scope."""
+    kept = kept or caching.Views()
     bounds = caching.Bounds(in_memory=settings.in_memory, exact=settings.exact)
     view = await kept.get(tx, scope, types=library.types, cache=library.cache, bounds=bounds)
     if view is None:

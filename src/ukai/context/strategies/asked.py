@@ -70,7 +70,8 @@ class Asked:
     def score(self) -> NDArray[np.float64]:
         """One number an item, in standard deviations: words and meaning mixed, and what strategies add."""
         lexicals = self.lexicals or [np.zeros(self.view.size) for _ in self.questions]
-        mixed = score.mixed(lexicals, self.cosines)
+        terms = [score.terms(q) for q in self.questions]
+        mixed = score.mixed(lexicals, self.cosines, corpus=self.view.corpus, questions=terms)
         for row, more in self.bonus.items():
             mixed[row] += more
         return mixed

@@ -1,0 +1,145 @@
+"""`ukai context compose | explain`: what an agent would read about a question, and why something is not in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from ukai import context
+from ukai.app import engine
+from ukai.context import explaining
+from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
+from ukai.context.rows import compositions
+from ukai.kit import suggest
+from ukai.kit.errors import PermanentError
+from ukai.runtime.agent import Agent, Skill
+
+Progress = Callable[[str], None]
+
+
+class NoSuchComposition(PermanentError):
+    """There is no such composition, or none that the caller may ask about."""
+
+    hint = "Compositions are read by whoever they were made for, and by holders of `audit`"
+
+
+class UnknownSkill(PermanentError):
+    """The agent has no skill of this name."""
+
+
+class NotInvoked(PermanentError):
+    """They may not use the agent, so nothing is composed for them."""
+
+
+async def compose(
+    path: Path,
+    agent: str,
+    question: str,
+    *,
+    principal: str | None,
+    skill: str | None = None,
+    budget_tokens: int | None = None,
+    conversation: str | None = None,
+    progress: Progress = lambda _: None,
+) -> dict[str, Any]:
+    """The document with its report. Raises UnknownAgent, UnknownSkill, NotInvoked."""
+    async with engine.opened(path) as opened:
+        served = opened.agent(agent)
+        named = _skill(served, skill)
+        reader = _reader(opened, served, opened.principal(principal), named)
+        await opened.keep_up(progress)
+        request = context.Request(
+            question=question,
+            scope=(named.scope if named else None) or served.scope or WHEREVER_RIGHTS_REACH,
+            skill=skill or "",
+            budget_tokens=budget_tokens,
+            conversation=conversation,
+        )
+        made = await context.compose(opened.db, request, library=opened.library, reader=reader, clock=opened.clock)
+    return {"id": str(made.id), "text": made.text, "report": shown(made.report.as_json(), dict(made.ms))}
+
+
+async def explain(path: Path, id: str, name: str | None, *, principal: str | None) -> dict[str, Any]:
+    """The report of a composition, or why the record `name` is or is not in it. Raises NoSuchComposition."""
+    async with engine.opened(path) as opened:
+        return await explained(opened, id, name, principal=opened.principal(principal))
+
+
+async def explained(opened: engine.Engine, id: str, name: str | None, *, principal: str) -> dict[str, Any]:
+    """The same in a workspace that is open. Raises NoSuchComposition."""
+    saved = await _saved(opened, id)
+    access = opened.catalog.access
+    if saved is None or not (
+        saved.principals == (principal,) or access.holds(access.caller(principal), "audit").allowed
+    ):
+        raise NoSuchComposition(f"there is no composition {id} that you may ask about")
+    if name is None:
+        asked = json.loads(saved.request)
+        return {
+            "id": str(saved.id),
+            "at": saved.at.isoformat(),
+            "agent": saved.agent,
+            "question": asked["question"],
+            "report": shown(json.loads(saved.report), json.loads(saved.timing)),
+        }
+    served = opened.agent(saved.agent)
+    reader = _reader(opened, served, principal, served.skills.get(saved.skill))
+    found = await explaining.explained(opened.db, saved, name, library=opened.library, reader=reader)
+    return {"id": str(saved.id), **found.as_json()}
+
+
+def shown(report: dict[str, Any], ms: dict[str, float]) -> dict[str, Any]:
+    """A report with the time that each strategy took: the document of formats §11."""
+    graph = [{**step, "ms": ms.get(step["strategy"], 0.0)} for step in report["graph"]]
+    parts = {k: v for k, v in ms.items() if k not in {s["strategy"] for s in graph}}
+    return {**report, "graph": graph, "ms": parts}
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """A report as a person reads it: what ran, then the ranking with what became of each section."""
+    yield f"{report['scope']['matched']} items in scope; {report['used']} of {report['budget']} tokens used"
+    for step in report["graph"]:
+        if step["fired"]:
+            marks = [step.get("way", ""), *(m for m in ("capped", "timed_out") if step[m]), step.get("failed", "")]
+            said = " ".join(filter(None, marks))
+            yield f"  {step['strategy']:<11} {step['candidates']:>5} found  {step['ms']:>7.1f} ms  {said}".rstrip()
+    yield ""
+    yield f"{'rank':>4}  {'score':>6}  {'tokens':>6}  {'level':<9} section"
+    for rank, row in enumerate(report["ranking"], 1):
+        title = f"  {row['title']}" if row["title"] else ""
+        yield f"{rank:>4}  {row['score']:>6.2f}  {row['tokens_full']:>6}  {row['level']:<9} {row['section']}{title}"
+        if row["level"] != "full":
+            yield f"{'':>33}{row['reason']}"
+    left = len(report["dropped"]) - sum(r["level"] == "none" for r in report["ranking"])
+    if left > 0:
+        yield f"      and {left} more that rank too far behind to be read"
+
+
+def _skill(agent: Agent, name: str | None) -> Skill | None:
+    if name is None:
+        return None
+    found = agent.skills.get(name)
+    if found is None:
+        raise UnknownSkill(
+            f"{agent.name!r} has no skill named {name!r}", hint=suggest.hint_for(name, agent.skills).capitalize()
+        )
+    return found
+
+
+def _reader(opened: engine.Engine, agent: Agent, principal: str, skill: Skill | None) -> Reader:
+    rights = opened.rights(agent, principal, "cli")
+    if not rights.invoke.allowed:
+        raise NotInvoked(f"{principal} may not use {agent.name!r} here", hint=rights.invoke.refusal)
+    return opened.reader(agent, rights, skill)
+
+
+async def _saved(opened: engine.Engine, id: str) -> compositions.Saved | None:
+    try:
+        wanted = UUID(id)
+    except ValueError:
+        return None
+    async with opened.db.transaction() as tx:
+        return await compositions.saved(tx, wanted)

@@ -1,0 +1,256 @@
+"""Afterwards: why something is or is not in a document, the same document once more, and what was put aside.
+
+Only for whoever it was composed for. What they may not read is not spoken of: absent and hidden are one answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from ukai import store
+from ukai.context import bodies, composing, reading, retrieval, rows
+from ukai.context.clause import CompiledScope
+from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
+from ukai.context.rows import compositions
+from ukai.context.scope import Scope
+from ukai.context.settings import DEFAULT, Settings
+from ukai.context.strategies import STRATEGIES
+from ukai.context.strategies.asked import Asked, Candidate, Strategy
+from ukai.kit import canonical, glob, handle
+
+PARTS = 6
+"""Lines about the parts of one record."""
+NOT_THERE = "there is no record of this name that you may read"
+
+INPUTS: Mapping[str, str] = {
+    "request": "the request",
+    "rights": "the rights of whoever reads",
+    "scope": "the scope",
+    "records": "records in scope",
+    "vectors": "vectors that were not there yet",
+    "types": "the types of the graph",
+    "model": "the embedding model",
+    "settings": "the thresholds or the strategies",
+    "counter": "the way of counting tokens",
+}
+"""What a composition is a function of: its name in a report, and in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Why one record is in a document, or is not."""
+
+    handle: str
+    is_shown: bool
+    lines: tuple[str, ...]
+    """The reason first, then what it rests on."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"handle": self.handle, "shown": self.is_shown, "why": list(self.lines)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """A composition made once more, of what is there now."""
+
+    same: bool
+    """To the byte."""
+    text: str
+    changed: tuple[str, ...]
+    """In words, which inputs are others than then; with the records that stand otherwise in the document."""
+
+
+async def own(db: store.Database, id: UUID, reader: Reader) -> compositions.Saved | None:
+    """The composition, when it was made for exactly these people with this agent."""
+    async with db.transaction() as tx:
+        saved = await compositions.saved(tx, id)
+    people = tuple(sorted(c.id for c in reader.rights.audience.callers))
+    return saved if saved and saved.principals == people and saved.agent == reader.rights.agent else None
+
+
+async def explain(
+    db: store.Database, id: UUID, name: str, *, library: reading.Library, reader: Reader
+) -> Explanation | None:
+    """Why the record or part `name` is in the composition, or is not. None: there is no such composition for them."""
+    saved = await own(db, id, reader)
+    return None if saved is None else await explained(db, saved, name, library=library, reader=reader)
+
+
+async def explained(
+    db: store.Database, saved: compositions.Saved, name: str, *, library: reading.Library, reader: Reader
+) -> Explanation:
+    """The same of a composition that was found before. What is said of a record is what `reader` may know of it."""
+    report = json.loads(saved.report)
+    parsed = handle.parse(name)
+    async with db.snapshot() as tx:
+        found = await _readable(tx, parsed, library, reader) if parsed else None
+        if parsed is None or found is None:
+            return Explanation(handle=name, is_shown=False, lines=(NOT_THERE,))
+        told = [*_of_ranking(report, name), *_of_dropped(report, name)]
+        is_shown = any(n == name or n.startswith(f"{name}/") for n in report["shown"])
+        if not told:
+            told = [*_of_scope(found, reader, _scope(saved))] or await _of_scores(tx, saved, name, library, reader)
+        changed = found.updated_at > saved.at
+    if changed:
+        told.append(f"it was changed at {found.updated_at:%Y-%m-%d %H:%M}, after this was composed")
+    return Explanation(handle=name, is_shown=is_shown, lines=tuple(told))
+
+
+async def replay(
+    db: store.Database,
+    id: UUID,
+    *,
+    library: reading.Library,
+    reader: Reader,
+    settings: Settings = DEFAULT,
+    strategies: Mapping[str, Strategy] = STRATEGIES,
+) -> Replayed | None:
+    """The composition once more: the same bytes, or the name of the input that changed. None: as for `explain`.
+
+    What a conversation had been given then, and strategies that had timed out, are taken from the report.
+    """
+    saved = await own(db, id, reader)
+    if saved is None:
+        return None
+    asked = json.loads(saved.request)
+    given = {k: (v[0], v[1]) for k, v in asked["given"].items()}
+    past = composing.Past(given=given, without=frozenset(asked["without"]))
+    made = await composing.made_of(
+        db, _request(asked), library=library, reader=reader, settings=settings, strategies=strategies, past=past
+    )
+    same = hashlib.sha256(made.assembled.text.encode("utf-8", "surrogatepass")).digest() == saved.document
+    then = json.loads(saved.report)
+    changed = [said for key, said in INPUTS.items() if then["versions"].get(key) != made.report.versions.get(key)]
+    if not same:
+        changed += _otherwise(then["shown"], made.report.shown)
+        timed_out = [s.strategy for s in made.report.graph if s.timed_out and s.strategy not in past.without]
+        changed += [f"the strategy {s!r} ran out of time now" for s in timed_out]
+    return Replayed(same=same, text=made.assembled.text, changed=tuple(changed))
+
+
+async def fetch_offloaded(db: store.Database, ref: str, *, library: reading.Library, reader: Reader) -> str | None:
+    """The value that was put aside under `ref`, as it is now. None: there is none, or none for this audience."""
+    async with db.snapshot() as tx:
+        at = await compositions.offloaded(tx, ref, reader.rights.principals_hash)
+        parsed = handle.parse(at[0]) if at else None
+        if at is None or parsed is None:
+            return None
+        node = (await rows.by_handle(tx, [parsed.whole])).get(str(parsed.whole))
+        if node is None:
+            return None
+        asked = Candidate(id=at[0], node=node.id, part="/".join(parsed.part), score=0.0, why=())
+        items = await bodies.fetch(tx, reader, library, [asked])
+    if not items:
+        return None
+    value = items[0].text if at[1] == "text" else items[0].fields.get(at[1])
+    return value if isinstance(value, str) or value is None else canonical.dumps(value)
+
+
+async def _readable(
+    tx: store.Transaction, name: handle.Handle, library: reading.Library, reader: Reader
+) -> rows.Node | None:
+    """The record, if they may read any of it at all, inside the scope or out of it."""
+    anywhere = CompiledScope(rights=reader.rights, edges=reader.edges, scopes=(WHEREVER_RIGHTS_REACH,))
+    node = (await rows.by_handle(tx, [name.whole])).get(str(name.whole))
+    return node if node is not None and await anywhere.seen(tx, [node]) else None
+
+
+def _of_ranking(report: Mapping[str, Any], name: str) -> Iterator[str]:
+    """The record's own line, then its best parts."""
+    found: list[str] = []
+    for row in report["ranking"]:
+        inside = [i for i in row["items"] if i == name or i.startswith(f"{name}/")]
+        if inside:
+            part = "" if inside[0] == name else f"{inside[0]}: "
+            ways = ", ".join(dict.fromkeys(w for i in inside for w in report["found"].get(i, ())))
+            said = f"{part}{row['reason']} (score {row['score']:.2f}, {row['tokens_full']} tokens in full, by {ways})"
+            found.insert(0, said) if inside[0] == name else found.append(said)
+    yield from found[:PARTS]
+    if len(found) > PARTS:
+        yield f"and {len(found) - PARTS} more of its parts"
+
+
+def _of_dropped(report: Mapping[str, Any], name: str) -> Iterator[str]:
+    ranked = {i for row in report["ranking"] for i in row["items"]}
+    for row in report["dropped"]:
+        if row["section"] not in ranked and (row["section"] == name or row["section"].startswith(f"{name}/")):
+            yield f"{row['section']}: {row['reason']}"
+
+
+def _of_scope(node: rows.Node, reader: Reader, scope: Scope) -> Iterator[str]:
+    if not reader.covers(node):
+        yield f"the agent's scope does not cover its place, {node.path}"
+    for pattern in scope.exclude:
+        if glob.compile(pattern).matches(node.path):
+            yield f"the scope excludes {pattern}, and it stands at {node.path}"
+    named = node.handle in scope.static_ids or any(glob.compile(g).matches(node.path) for g in scope.globs)
+    if not named:
+        yield f"no glob of the scope covers its place, {node.path}, and no static id names it"
+
+
+async def _of_scores(
+    tx: store.Transaction, saved: compositions.Saved, name: str, library: reading.Library, reader: Reader
+) -> list[str]:
+    """It was in scope and no strategy brought it: where it would rank now."""
+    asked = json.loads(saved.request)
+    request = _request(asked)
+    ask = await composing.asked_of(tx, reader.narrowed(request.scope), request.question, library)
+    row = ask.view.rows.get(name)
+    if row is None:
+        return ["it is in scope and was not found then; nothing of it is searched"]
+    await retrieval.run(ask, STRATEGIES, without=frozenset(asked["without"]))
+    told = [f"it is in scope and no strategy brought it: of {ask.view.size} items, it now ranks"]
+    told += [f"  {_rank(scores, row)}. {by}" for by, scores in _rankings(ask)]
+    if row in ask.found:
+        told.append(f"  and {', '.join(ask.found[row])} would bring it now")
+    return told
+
+
+def _rankings(ask: Asked) -> Iterator[tuple[str, np.ndarray]]:
+    yield "by words and meaning together", ask.score
+    if ask.lexicals:
+        yield (
+            "by words" if ask.lexicals[0].any() else "by words (none of the question's is in any item)",
+            ask.lexicals[0],
+        )
+    if ask.cosines:
+        yield "by meaning", ask.cosines[0]
+
+
+def _rank(scores: np.ndarray, row: int) -> int:
+    return int((scores > scores[row]).sum()) + 1
+
+
+def _otherwise(then: Mapping[str, Sequence[str]], now: Mapping[str, tuple[str, str]]) -> list[str]:
+    """Items that stand in the document now and did then, with other words."""
+    return [f"{name} says something else" for name in now if name in then and then[name][0] != now[name][0]]
+
+
+def _scope(saved: compositions.Saved) -> Scope:
+    return _request(json.loads(saved.request)).scope
+
+
+def _request(asked: Mapping[str, Any]) -> composing.Request:
+    scope = asked["scope"]
+    return composing.Request(
+        question=asked["question"],
+        scope=Scope(
+            globs=tuple(scope["globs"]),
+            exclude=tuple(scope["exclude"]),
+            static_ids=tuple(scope["static_ids"]),
+            budget_tokens=scope["budget_tokens"],
+        ),
+        skill=asked["skill"],
+        budget_tokens=asked["budget_tokens"],
+        conversation=asked["conversation"],
+        ranker=asked["ranker"],
+        ceiling_tokens=asked["ceiling_tokens"],
+    )
