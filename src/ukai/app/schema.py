@@ -11,7 +11,7 @@ from typing import Any, cast
 from ukai.app import desk as desks
 from ukai.app import propose, workspace, yaml_text
 from ukai.catalog.value import ordered
-from ukai.gate import describe, domains
+from ukai.gate import describe, domains, impact
 from ukai.graph import domain_file, json_import, schema
 from ukai.kit import document, strict_json, suggest
 from ukai.kit.errors import PermanentError
@@ -94,6 +94,61 @@ async def upload(path: Path, files: Sequence[Path], *, named: str | None) -> Upl
             for domain in found.domains
         ]
     return Uploaded(domains=tuple(done), findings=(*found.findings, *(f for u in done for f in u.findings)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What an upload would come to."""
+
+    impacts: tuple[impact.Impact, ...]
+    """Of the domains that would become a new version."""
+    unchanged: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything is an error: then nothing would be uploaded."""
+        return bool(errors(self.findings))
+
+    def as_json(self) -> dict[str, Any]:
+        """`{"dry_run": true, "impacts": [..], "unchanged": [..], "findings": [..]}`."""
+        return {
+            "dry_run": True,
+            "impacts": [i.as_json() for i in self.impacts],
+            "unchanged": list(self.unchanged),
+            "findings": [f.as_json() for f in self.findings],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """For a person."""
+        yield from map(str, self.findings)
+        yield from (line for i in self.impacts for line in i.lines())
+        yield from (f"{name}: nothing changes" for name in self.unchanged)
+
+
+async def tried(
+    path: Path, files: Sequence[Path], *, named: str | None, progress: impact.Progress = lambda _: None
+) -> Tried:
+    """What an upload of the same would say to the records that stand; nothing is written. Raises NoDomains, NoRight."""
+    around = _workspace_files(path)
+    chosen = list(files) or around
+    if not chosen:
+        raise NoDomains(f"there is no file in {FOLDER}/ here")
+    async with desks.opened(path, named=named, max_size=2) as desk:
+        desk.standing.need("upload", "try an upload")
+        found = _read(chosen, around, known=(await domains.known(desk.db, fresh=True)).types())
+        said = [await domains.tried(desk.db, domain) for domain in found.domains]
+        impacts = [
+            await impact.of(desk.db, domain, rights=desk.rights, progress=progress)
+            for domain, one in zip(found.domains, said, strict=True)
+            if one.changed
+        ]
+    unchanged = tuple(one.domain.domain for one in said if one.domain is not None and not one.changed)
+    return Tried(
+        impacts=tuple(impacts),
+        unchanged=unchanged,
+        findings=(*found.findings, *(f for one in said for f in one.findings)),
+    )
 
 
 async def listed(path: Path, *, named: str | None) -> list[dict[str, Any]]:

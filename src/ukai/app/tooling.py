@@ -42,7 +42,14 @@ def bound(opened: Engine, agent: Agent, hand: Hand) -> list[Bound]:
     reader, principal, run_id = hand.reader, hand.principal, hand.run_id
     provided = reading_tools(Shelf(db=opened.db, library=opened.library, reader=reader), PROVIDED)
     author = Author(kind="agent", id=agent.name, run=run_id)
-    pen = Pen(db=opened.db, author=author, rights=reader.rights, sight=reader.rights, clock=opened.clock)
+    pen = Pen(
+        db=opened.db,
+        author=author,
+        rights=reader.rights,
+        sight=reader.rights,
+        clock=opened.clock,
+        reviewers=(principal,),
+    )
     provided |= writing_tools(pen, PROVIDED)
     provided[COMPOSED] = Bound(spec=PROVIDED[COMPOSED], call=partial(_composed, opened, hand))
     found = [provided[name] for name in agent.tools if name in provided]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ukai.catalog.settings import Settings
-from ukai.graph import domain_file
+from ukai.graph import domain_file, shipped
 from ukai.graph.schema import Domain
 from ukai.kit import document, suggest
 from ukai.kit.document import Document
@@ -17,7 +17,7 @@ def read(documents: Mapping[str, Document], texts: Mapping[str, str]) -> tuple[d
     """Domain -> value, from path -> document and path -> text, and every finding."""
     declared = {path: _types_of(doc) for path, doc in documents.items()}
     found: dict[str, Domain] = {}
-    homes: dict[str, str] = {}
+    homes = {t.type: f"{d.domain}, which comes with the product" for d in shipped.domains().values() for t in d.types}
     findings: list[Finding] = []
     for path, doc in documents.items():
         others = {t for other, types in declared.items() if other != path for t in types}
@@ -43,8 +43,9 @@ def read(documents: Mapping[str, Document], texts: Mapping[str, str]) -> tuple[d
 
 
 def fields(domains: Mapping[str, Domain]) -> dict[str, frozenset[str]]:
-    """Type -> its fields, over all domains."""
-    return {t.type: frozenset(t.by_key) for d in domains.values() for t in d.types}
+    """Type -> its fields, over all domains and those that come with the product."""
+    every = [*domains.values(), *shipped.domains().values()]
+    return {t.type: frozenset(t.by_key) for d in every for t in d.types}
 
 
 def indexes(settings: Settings, doc: Document | None, types: Mapping[str, frozenset[str]]) -> list[Finding]:

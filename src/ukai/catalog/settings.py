@@ -54,6 +54,14 @@ class Retention:
     runs: str | None = None
     compositions: str | None = None
     attempts: str | None = None
+    """Refused proposals."""
+    keys: str | None = None
+    """Used idempotency keys: for longer than anybody sends the same delta again."""
+
+    def days(self, name: str) -> int | None:
+        """Of one of the fields, as a number."""
+        text: str | None = getattr(self, name)
+        return None if text is None else int(text.removesuffix("d"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +118,7 @@ def _findings(settings: Settings, doc: document.Document) -> Iterator[Finding]:
             received="" if secret else settings.database,
             hint="put the address into an environment variable and its name here",
         )
-    for name in ("runs", "compositions", "attempts"):
+    for name in ("runs", "compositions", "attempts", "keys"):
         value = getattr(settings.retention, name)
         if value is not None and not _DAYS.match(value):
             yield Finding(

@@ -10,8 +10,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
-from importlib import resources
 from typing import Any, cast
 from uuid import UUID
 
@@ -23,11 +21,12 @@ from ukai.gate.loop import Escalated
 from ukai.gate.rejection import reject
 from ukai.gate.rights import ALL, Rights
 from ukai.gate.submit import Committed, Rejected, submit
-from ukai.graph import domain_file, schema
+from ukai.graph import schema, shipped
 from ukai.kit import handle, ids
 from ukai.kit.clock import Clock
 from ukai.kit.errors import PermanentError
 
+DOMAIN = "review_queue"
 TYPE = "ReviewItem"
 STATES = ("open", "approved", "rejected", "expired")
 KEPT = timedelta(days=30)
@@ -60,14 +59,9 @@ class Item:
         return {"item": self.handle, "state": self.state, "by": self.by, **self.fields}
 
 
-@cache
 def domain() -> schema.Domain:
     """The domain as it is shipped."""
-    raw = resources.files("ukai.gate").joinpath("review_queue.yaml").read_bytes()
-    found, findings = domain_file.read(raw, name="review_queue.yaml", others=())
-    if found is None:
-        raise PermanentError(f"the shipped domain cannot be read: {findings}")
-    return found
+    return shipped.domains()[DOMAIN]
 
 
 async def ensure(db: store.Database, *, at: datetime) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ukai import gate, store
-from ukai.gate import delta_schema, describe, domains, loop, render
+from ukai.gate import delta_schema, describe, domains, loop, render, review
 from ukai.gate.author import Author
 from ukai.gate.contract import Contract
 from ukai.gate.rights import Rights
@@ -46,6 +46,8 @@ class Pen:
     retries: int = RETRIES
     pause: Pause | None = None
     """Called before the n-th resending: the place to wait."""
+    reviewers: tuple[str, ...] = ()
+    """Principals before whom it is put what was given up; nobody: it stays in `escalated` alone."""
     tally: loop.Tally = field(init=False)
     escalated: list[loop.Escalated] = field(default_factory=list[loop.Escalated])
     """What ended without being accepted: for a human, each with every attempt."""
@@ -106,6 +108,15 @@ async def proposed(pen: Pen, delta: Any, *, dry_run: bool = False) -> Verdict:
     left = 0 if escalated is not None else pen.tally.left
     if escalated is not None:
         pen.escalated.append(escalated)
+        if pen.reviewers:
+            await review.hold_escalated(
+                pen.db,
+                escalated,
+                reviewers=pen.reviewers,
+                author=pen.author,
+                clock=pen.clock,
+                context=pen.context,
+            )
     if not refused:
         pen.tally = loop.Tally(retries=pen.retries)  # the next change is another one
     return Verdict(answer=answer, attempts_left=left, catalogue=catalogue, escalated=escalated)

@@ -25,6 +25,7 @@ from ukai.gate.rows.domain import (
     lock_domain,
     save_domain,
 )
+from ukai.gate.rows.erasing import drop_rows, erase_graph, erasures, mask_columns, save_erasure, tried, vacuum
 from ukai.gate.rows.feed import feed, feed_end, feed_state, forget_changes
 from ukai.gate.rows.lookup import (
     changes_numbered,
@@ -44,7 +45,7 @@ from ukai.gate.rows.lookup import (
 )
 from ukai.gate.rows.protocol import AGAIN, Answer, Judge, commit, commit_judged, text_of
 from ukai.gate.rows.queue import expired, in_state
-from ukai.gate.rows.scan import counted_otherwise, edges_of, held_twice, nodes_of
+from ukai.gate.rows.scan import counted_otherwise, edges_of, held_twice, nodes_after, nodes_of
 from ukai.gate.rows.statement import Allowed, Fault, Window
 from ukai.gate.rows.statistics import author_figures, code_figures
 from ukai.gate.rows.undoing import (
@@ -90,10 +91,13 @@ __all__ = [
     "counted_otherwise",
     "deletions",
     "domain_body",
+    "drop_rows",
     "domain_versions",
     "drop_claims",
     "edges_of",
     "ends_of",
+    "erase_graph",
+    "erasures",
     "expired",
     "feed",
     "feed_end",
@@ -114,8 +118,10 @@ __all__ = [
     "later_writes",
     "living",
     "lock_domain",
+    "mask_columns",
     "named",
     "node",
+    "nodes_after",
     "nodes",
     "nodes_of",
     "owners_of",
@@ -126,10 +132,13 @@ __all__ = [
     "records",
     "save_attempt",
     "save_domain",
+    "save_erasure",
     "shares",
     "take_back",
     "taken_back",
     "text_of",
     "top_codes",
+    "tried",
     "undoes",
+    "vacuum",
 ]

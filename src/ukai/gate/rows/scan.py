@@ -13,18 +13,23 @@ PART = 2_000
 EVERYTHING: Allowed = ("true", ())
 
 
-async def nodes_of(
-    tx: store.Transaction, type: str, *, allowed: Allowed = EVERYTHING, part: int = PART
-) -> AsyncGenerator[list[dict[str, Any]]]:
-    """The living nodes of a type (id, key, props, state, version) that are `allowed`, by key, some at a time."""
+async def nodes_after(
+    tx: store.Transaction, type: str, key: str, *, allowed: Allowed = EVERYTHING, limit: int = PART
+) -> list[dict[str, Any]]:
+    """The living nodes of a type (id, key, props, state, version) that are `allowed`, by key, those after `key`."""
     text, params = allowed
     statement = put(
         """select n.id, n.key, n.props, n.state, n.version from node n
            where n.type = %s and n.gone = 0 and n.key > %s and {allowed} order by n.key limit %s""",
         allowed=text,
     )
+    return await dicts(tx, statement, [type, key, *params, limit])
+
+
+async def nodes_of(tx: store.Transaction, type: str) -> AsyncGenerator[list[dict[str, Any]]]:
+    """All of them, some at a time."""
     last = ""
-    while found := await dicts(tx, statement, [type, last, *params, part]):
+    while found := await nodes_after(tx, type, last):
         yield found
         last = found[-1]["key"]
 

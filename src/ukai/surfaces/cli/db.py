@@ -1,7 +1,8 @@
-"""`ukai db start | stop | status | url | dump | restore`."""
+"""`ukai db start | stop | status | url | dump | restore | erase | retain`."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,6 +84,37 @@ def restore(
     output.progress("restoring the database", quiet=quiet)
     done = db.restore(folder, file, forced=force)
     output.emit(done, as_json=as_json, text=f"restored from {done['file']}, at migration {done['migration']}")
+
+
+@app.command()
+def erase(
+    person: Annotated[str, typer.Argument(help="Their mail address.")],
+    also: Annotated[
+        list[str] | None, typer.Option("--also", help="Another word by which they go: a full name.", show_default=False)
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it only counts.")] = False,
+    principal: output.As = None,
+    folder: output.Workspace = output.HERE,
+    as_json: output.Json = False,
+) -> None:
+    """Remove a person from records, history, runs, compositions, attempts and keys. It cannot be undone.
+
+    A tombstone stays: who erased, when, how much. Files that still name the person are listed.
+    """
+    from ukai.app import keeping
+
+    done = asyncio.run(keeping.erased(folder, person, names=also or (), named=principal, sure=yes))
+    output.emit(done.as_json(), as_json=as_json, text="\n".join(done.lines()))
+
+
+@app.command()
+def retain(principal: output.As = None, folder: output.Workspace = output.HERE, as_json: output.Json = False) -> None:
+    """Let go of what is older than `retention` in ukai.yaml allows. For a daily schedule."""
+    from ukai.app import keeping
+
+    gone = asyncio.run(keeping.retained(folder, named=principal))
+    lines = [f"{name.replace('_', ' '):<14} {'kept' if n is None else f'{n} let go'}" for name, n in gone.items()]
+    output.emit(gone, as_json=as_json, text="\n".join(lines))
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""`ukai schema check | upload | list | show | import`."""
+"""`ukai schema check | upload | migrate | list | show | import`."""
 
 from __future__ import annotations
 
@@ -34,13 +34,25 @@ def check(files: Files = None, workspace: output.Workspace = output.HERE, as_jso
 @app.command()
 def upload(
     files: Files = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say which records would fail, part by part, and change nothing.")
+    ] = False,
     principal: output.As = None,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
 ) -> None:
-    """Make domains current: what is proposed from now on is held against them. Needs the right `upload`."""
+    """Make domains current: what is proposed from now on is held against them. Needs the right `upload`.
+
+    Old records stay as they are until a write touches what is wrong with them.
+    """
     from ukai.app import schema
 
+    if dry_run:
+        tried = asyncio.run(schema.tried(workspace, files or (), named=principal, progress=output.progress))
+        output.emit(tried.as_json(), as_json=as_json, text="\n".join(tried.lines()))
+        if tried.failed:
+            raise typer.Exit(output.REFUSED)
+        return
     done = asyncio.run(schema.upload(workspace, files or (), named=principal))
     document = done.as_json()
     lines = [str(f) for f in done.findings]
@@ -49,6 +61,31 @@ def upload(
         for d in document["uploaded"]
     ]
     output.emit(document, as_json=as_json, text="\n".join(lines))
+    if done.failed:
+        raise typer.Exit(output.REFUSED)
+
+
+@app.command()
+def migrate(
+    file: Annotated[Path, typer.Argument(help="{migration, types: [{type, where, set: {field: expression}}]}.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, a dry run.")] = False,
+    principal: output.As = None,
+    workspace: output.Workspace = output.HERE,
+    as_json: output.Json = False,
+    quiet: output.Quiet = False,
+) -> None:
+    """Bring old records to a new schema, through the gate, in your name. Needs the right `upload`.
+
+    A record that cannot follow costs only itself; run again, it goes on. Ends with 1 when some were refused.
+    """
+    from ukai.app import migrate as migrating
+
+    done = asyncio.run(
+        migrating.migrate(workspace, file, named=principal, sure=yes, progress=output.live(quiet=quiet or as_json))
+    )
+    if isinstance(done, list):
+        raise output.refused(done, as_json=as_json)
+    output.emit(done.as_json(), as_json=as_json, text="\n".join(done.lines()))
     if done.failed:
         raise typer.Exit(output.REFUSED)
 
