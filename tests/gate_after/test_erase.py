@@ -73,6 +73,14 @@ async def lived(db: store.Database) -> gate.Committed:
             (node,),
         )
         await tx.execute("insert into embedding (model, content, vector) values ('m', sha256('x'), '\\x00000000')")
+        await tx.execute(
+            """insert into personal_token (id, sha256, principal, name, created_at, expires_at)
+               values (gen_random_uuid(), sha256('t'), %s, 'laptop', now(), now())""",
+            (MARIE,),
+        )
+        await tx.execute(
+            "insert into spending (day, principal, agent, tokens) values ('2026-11-01', %s, 'clerk', 7)", (MARIE,)
+        )
         await rows.index_text(tx, 1_000)
     assert isinstance(changed, gate.Committed)
     return changed
@@ -122,6 +130,7 @@ async def test_no_byte_of_a_person_is_left_in_a_dump(
         done.counts
     )
     async with database.transaction() as tx:
+        tokens, spent = await tx.fetch("select id from personal_token"), await tx.value("select tokens from spending")
         [stone] = await rows.erasures(tx)
         own = await tx.one("select key, props from node where type = 'Clerk' and key like 'erased-%%'")
         runs = await tx.fetch("select principal, record is null from run order by run_id")
@@ -130,6 +139,7 @@ async def test_no_byte_of_a_person_is_left_in_a_dump(
         f"{done.mark}@erased.invalid",
         {"mail": f"{done.mark}@erased.invalid", "name": f"{done.mark}@erased.invalid", "floor": 1},
     )
+    assert (tokens, spent) == ([], 7)
     assert runs == [("erased", True), ("jo@example.com", False)]
 
 

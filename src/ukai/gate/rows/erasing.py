@@ -30,6 +30,10 @@ DROPPED = {
     "attempt": "erase_hits(author_id, %(patterns)s)",
 }
 """Rows that go as a whole: what is derived and made again without the person, and what is nothing without them."""
+OWNED_BUT_KEPT = ("run", "spending", "spending_held")
+"""Tables with a column `principal` whose rows stay: what was spent stays spent. Everybody else's are the person's own
+(tokens, credentials, opinions, questions under way), and go.
+"""
 _TEXTS = ("text", "character varying", "json", "jsonb", "ARRAY")
 
 
@@ -57,10 +61,12 @@ async def erase_graph(
 
 
 async def drop_rows(tx: store.Transaction, *, patterns: Sequence[str]) -> dict[str, int]:
-    """Table -> how many rows of `DROPPED` went."""
+    """Table -> how many rows went: those of `DROPPED`, and what is the person's own."""
     there = await tables(tx)
+    own = [t for t, columns in there.items() if ("principal", "text") in columns and t not in OWNED_BUT_KEPT]
+    conditions = dict.fromkeys(own, "erase_hits(principal, %(patterns)s)") | DROPPED
     gone: dict[str, int] = {}
-    for table, condition in DROPPED.items():
+    for table, condition in conditions.items():
         if table in there:
             gone[table] = await tx.execute(f"delete from {table} where {condition}", {"patterns": list(patterns)})  # noqa: S608
     return gone
