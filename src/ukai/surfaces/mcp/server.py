@@ -37,11 +37,12 @@ _log = logging.getLogger(__name__)
 def made(reception: Callable[[], Reception], who: Who) -> Server[Any]:
     """The server; `who` says whom a request is from."""
     by_name = {tool.name: tool for tool in TABLE}
+    shown = [_shown(tool) for tool in TABLE]
 
     async def on_list_tools(
         context: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_shown(tool) for tool in TABLE])
+        return types.ListToolsResult(tools=shown)
 
     async def on_call_tool(
         context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
@@ -61,6 +62,7 @@ def made(reception: Callable[[], Reception], who: Who) -> Server[Any]:
         "ukai",
         title="Ukai",
         instructions=INSTRUCTIONS,
+        get_tool_input_schema=lambda _: None,  # no tool has arguments that travel as headers
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
         on_list_tools=on_list_tools,
         on_call_tool=on_call_tool,
