@@ -10,7 +10,7 @@ import pytest
 
 from tests.connect import world
 from ukai import store
-from ukai.connect import source
+from ukai.connect import csv, source
 
 JSONL: dict[str, Any] = {"source": {"kind": "jsonl", "files": "*.jsonl"}}
 BIG = "x" * (source.MAX_CELL + 1)
@@ -90,11 +90,14 @@ async def test_broken_lines(db: store.Database, tmp_path: Path, name: str):
     assert came == line if held.is_raw else came == json.loads(line)
 
 
-async def test_what_cannot_be_read_on_is_told_and_nothing_is_taken_for_missing(db: store.Database, tmp_path: Path):
+async def test_what_cannot_be_read_on_is_told_and_nothing_is_taken_for_missing(
+    db: store.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(csv, "MAX_ROW", 4_096)
     made = world.connector(missing="tombstone")
     world.write(tmp_path, "id,name\n1,A\n2,B\n")
     await world.pulled(db, tmp_path, made)
-    world.write(tmp_path, 'id,name\n1,A\n"' + "x,y\n" * (source.MAX_ROW // 4 + 10))
+    world.write(tmp_path, 'id,name\n1,A\n"' + "x,y\n" * 2_000)
 
     report = await world.pulled(db, tmp_path, made)
 

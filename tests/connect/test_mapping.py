@@ -49,7 +49,8 @@ ROW: dict[str, Any] = {
         ("row.long", "0.12345678901234567890"),
         ("row.nested.deep[1].k", "v"),
         ("row.nested", {"deep": [1, {"k": "v"}]}),
-        ("has(row.none) && row.none != null", False),
+        ("has(row.none) || has(row.absent)", False),
+        ("has(row.a) ? 'has(row.none)' : 'no'", "has(row.none)"),
         ("timestamp('2026-01-05T10:00:00Z')", "2026-01-05T10:00:00Z"),
     ],
 )

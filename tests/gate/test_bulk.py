@@ -81,6 +81,15 @@ async def test_two_changes_of_one_record_come_one_after_the_other(database: stor
         assert await tx.value("select count(*) from change where op = 'update'") == 4
 
 
+async def test_of_two_rows_that_want_one_value_the_first_has_it(database: store.Database):
+    await world.upload(database)
+    rows_ = [[world.town(f"t{n}", seal=f"s{n // 2}")] for n in range(20)]
+
+    (batch,) = await sent(database, rows_)
+
+    assert codes(batch) == [[], ["unique_violation"]] * 10
+
+
 async def test_a_lot_has_one_effect_under_its_key_and_only_the_first_writes_along(database: store.Database):
     await world.upload(database)
     along: list[int] = []
@@ -162,3 +171,35 @@ async def test_too_much_for_one_program_is_written_in_halves(database: store.Dat
     )
 
     assert codes(batch) == [[], []]
+
+
+async def test_what_follows_from_a_refused_row_is_refused_with_it_in_one_step(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    await world.upload(database)
+    await world.done(database, world.town("stands"))
+    tries: list[int] = []
+    commit_within = rows.commit_within
+
+    async def counting(tx: store.Transaction, body: Any, judge: Any) -> Any:
+        tries.append(len(body["nodes"]))
+        return await commit_within(tx, body, judge)
+
+    monkeypatch.setattr(rows, "commit_within", counting)
+    chain = [
+        [world.town(f"t{n}", ref="$t"), _road({"ref": "$t"}, f"Town#t{n - 1}" if n else "Town#nowhere")]
+        for n in range(8)
+    ]
+    updated = {"kind": "upsert_node", "node_type": "Town", "match": {"name": "stands"}, "to_state": "ruined"}
+
+    (batch,) = await sent(
+        database, [*chain, [updated], [world.town("fine", ref="$t"), _road({"ref": "$t"}, "Town#stands")]]
+    )
+
+    assert codes(batch) == [*[["unknown_id"]] * 8, ["invalid_transition"], []]
+    assert len(tries) == 2
+    assert batch.rejections[3][0].where == "/ops/1/to/handle"
+
+
+def _road(source: dict[str, str], target: str) -> world.Op:
+    return {"kind": "create_edge", "edge_type": "above", "from": source, "to": {"handle": target}}

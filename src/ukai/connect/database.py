@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ukai.connect.source import Site, Unread, unread
 from ukai.graph import times
+from ukai.store.address import scrubbed
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -57,7 +58,7 @@ def connected(url: str, site: Site) -> Generator[sqlalchemy.Connection]:
             yield connection.execution_options(postgresql_readonly=True)
     except (exc.SQLAlchemyError, ImportError) as error:
         said = str(getattr(error, "orig", None) or error).strip().splitlines()
-        told = (said[0] if said else type(error).__name__).replace(address, url)
+        told = scrubbed((said[0] if said else type(error).__name__).replace(address, url), address)
         item = unread("source_unreadable", url, f"the database refuses: {told}", ends=True, hint="try it by hand")
         raise Refused(item) from None
     finally:

@@ -24,6 +24,7 @@ MAX_EXPRESSION = 2_000
 ROW = "row"
 _NAME = re.compile(r"\brow(?:\.([A-Za-z_]\w*)|\[\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')\s*\])?")
 _TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_ASKED = re.compile(r"\bhas\(\s*(row\.\w+)\s*\)")
 _FIGURE = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\Z")
 
 
@@ -158,7 +159,11 @@ def _bare(text: str) -> str:
 
 
 def _listed(text: str) -> str:
-    """`text` with `coalesce(a, b)` as `coalesce([a, b])`: the engine knows no function of any number of arguments."""
+    """`text` as the engine takes it: `coalesce(a, b)` as `coalesce([a, b])`, because it knows no function of any number
+    of arguments, and `has(row.a)` as `(row.a != null)`, because what is absent is handed over as null.
+    """
+    for asked in reversed(list(_ASKED.finditer(_bare(text)))):
+        text = f"{text[: asked.start()]}({asked[1]} != null){text[asked.end() :]}"
     bare, found, end = _bare(text), "", 0
     open_: list[bool] = []
     for at, sign in enumerate(bare):

@@ -22,7 +22,7 @@ from ukai.gate import delta as deltas
 from ukai.gate import limits as limits_
 from ukai.gate import plan as plans
 from ukai.gate.author import Author
-from ukai.gate.rejection import Rejection
+from ukai.gate.rejection import Rejection, reject
 from ukai.gate.rights import Rights
 from ukai.gate.submit import NO_RIGHTS, SCHEMA_RETRIES, folded, may_be_stale, typed
 from ukai.graph import schema
@@ -40,6 +40,7 @@ LOOK_UP = 16
 """Rows that are judged before the loop is given to the batch that is being written."""
 AGAIN = 5
 """Tries of a batch that other writers are in the way of."""
+_ABSENT = frozenset({"unknown_id", "deleted_target"})
 _ROW = re.compile(r"/rows/(\d+)")
 
 
@@ -258,7 +259,7 @@ class _Landing:
     async def wave(self, alive: list[int]) -> list[int]:
         """Write `alive` but for those that are refused; what must come after them, in a wave of its own.
 
-        Two rows of a lot may change the same record: the later one waits for the earlier.
+        Two rows of a lot may change the same record, or want the same unique value: the later waits for the earlier.
         """
         self.waves += 1
         waiting: list[int] = []
@@ -266,6 +267,10 @@ class _Landing:
         while alive:
             await asyncio.sleep(0)
             made, plan = self.program(alive, thorough=thorough)
+            if later := _clashing(made):
+                waiting += later
+                alive = [n for n in alive if n not in later]
+                continue
             problems, again = await self.tried(made, plan)
             if again:
                 if thorough:
@@ -281,6 +286,7 @@ class _Landing:
                 alive, waiting = alive[:half], alive[half:] + waiting
                 continue
             refused = refused or {alive[0]: await self.explained(problems, made, plan)}
+            await self.follow(refused, alive, problems)
             twice = {n for n, told in refused.items() if all(r.code == "duplicate_target" for r in told)} - {alive[0]}
             waiting += sorted(twice)
             for n in refused.keys() - twice:
@@ -361,6 +367,27 @@ class _Landing:
                 found.setdefault(int(row[1]), []).append(r)
         return found
 
+    async def follow(
+        self, refused: dict[int, list[Rejection]], alive: Sequence[int], problems: Sequence[rows.Answer]
+    ) -> None:
+        """Add the rows that name what is not there as well, or what only a refused row would have made, and those that
+        follow from them: they would otherwise be found one by one, with a try for each.
+        """
+        parts = {n: plan for n in alive if (plan := self.ready.plans[n]) is not None}
+        made, named = {n: set(_made(p)) for n, p in parts.items()}, {n: _named(p) for n, p in parts.items()}
+        absent = {f"{p['type']}#{p['key']}" for p in problems if p["code"] in _ABSENT and p.get("key")}
+        lost = absent.union(*(made[n] for n in refused))
+        if not any(named[n].keys() & lost for n in named.keys() - refused.keys()):
+            return
+        stand = await rows.standing(self.tx, sorted(set[str]().union(*made.values()))) - absent
+        before = -1
+        while before != len(refused):
+            before = len(refused)
+            lost = absent.union(*(made[n] for n in refused)) - stand
+            for n in named.keys() - refused.keys():
+                if missing := named[n].keys() & lost:
+                    refused[n] = [_follows(handle, named[n][handle]) for handle in sorted(missing)]
+
     async def explained(
         self, problems: Sequence[rows.Answer], made: program.Program, plan: plans.Plan
     ) -> list[Rejection]:
@@ -369,6 +396,45 @@ class _Landing:
             self.tx, problems, program=made, plan=plan, catalogue=self.ready.catalogue, allowed=allowed
         )
         return render.errors_of(told)
+
+
+def _clashing(made: program.Program) -> list[int]:
+    """Rows that want a unique value which an earlier row wants: of two in one program the store would take either."""
+    first: dict[tuple[str, str, str], int] = {}
+    later: set[int] = set()
+    for claim in made.body.get("claims", ()):
+        row = _ROW.match(claim["where"])
+        n = int(row[1]) if row else -1
+        if first.setdefault((claim["type"], claim["name"], claim["value"]), n) != n:
+            later.add(n)
+    return sorted(later)
+
+
+def _made(plan: plans.Plan) -> Iterable[str]:
+    """Handles of what a row would make or find by its key."""
+    for node in plan.nodes:
+        if isinstance(node.op, deltas.CreateNode | deltas.UpsertNode) and node.key is not None:
+            yield f"{node.op.node_type}#{node.key}"
+
+
+def _named(plan: plans.Plan) -> dict[str, deltas.Target]:
+    """Handle -> where a row names it."""
+    ends = [t for e in plan.edges for t in (e.op.source, e.op.target)]
+    refs = [t for part in (*plan.nodes, *plan.edges) for many in part.refs.values() for t in many]
+    return {t.value: t for t in (*ends, *refs) if t.kind == "handle"}
+
+
+def _follows(handle: str, target: deltas.Target) -> Rejection:
+    return reject(
+        "unknown_id",
+        where=target.pointer,
+        message=f"there is no {handle}, or a refused row would have made it",
+        expected="an existing record",
+        received=handle,
+        hint="bring that record in first",
+        layer=3,
+        ref=handle,
+    )
 
 
 def _domains(plan: plans.Plan) -> Iterable[schema.Domain]:

@@ -83,15 +83,19 @@ def of_many(
     cascade_limit: int,
     provenance: Provenance = _NOTHING,
 ) -> Program:
-    """One program of many deltas, each with refs of its own; a handle may mean what an earlier one makes.
+    """One program of many deltas, each with refs of its own; a handle may mean what any of them makes.
 
     The answer names nodes by their handles only.
     """
     builder = _Builder(author=author, context={}, known=known, at=at, new_id=new_id, inherited=inherited)
     builder.provenance = provenance
+    named: list[tuple[plans.Plan, dict[str, int], dict[str, tuple[str, str]]]] = []
     for part in parts:
         builder.refs, builder.made = {}, {}
-        builder.add(part)
+        builder.add_nodes(part)
+        named.append((part, builder.refs, builder.made))
+    for part, builder.refs, builder.made in named:
+        builder.add_edges(part)
     made = builder.finish(domains=domains, cascade_limit=cascade_limit)
     for row in made.nodes:
         row.pop("ref", None)
@@ -160,6 +164,11 @@ class _Builder:
 
     def add(self, plan: plans.Plan) -> None:
         """The operations of one delta."""
+        self.add_nodes(plan)
+        self.add_edges(plan)
+
+    def add_nodes(self, plan: plans.Plan) -> None:
+        """Its nodes."""
         self.undoing = plan.delta.undoing is not None
         for one in plan.nodes:
             if isinstance(one.op, deltas.CreateNode | deltas.UpsertNode):
@@ -169,6 +178,9 @@ class _Builder:
         # New nodes first: what points at them may stand before them.
         for one in sorted(plan.nodes, key=lambda n: not isinstance(n.op, deltas.CreateNode | deltas.UpsertNode)):
             self._node(one)
+
+    def add_edges(self, plan: plans.Plan) -> None:
+        """Its edges, and the nodes that its ref fields name: all nodes are known by now."""
         for one in plan.nodes:
             self._named(one)
         for one in plan.edges:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ukai.gate.rows.attempts import attempts, forget_attempts, forget_keys, save_attempt, top_codes
-from ukai.gate.rows.batches import commit_within, counted
+from ukai.gate.rows.batches import commit_within, counted, standing
 from ukai.gate.rows.changes import (
     changes_about,
     changes_after,
@@ -91,9 +91,9 @@ __all__ = [
     "counted_otherwise",
     "deletions",
     "domain_body",
-    "drop_rows",
     "domain_versions",
     "drop_claims",
+    "drop_rows",
     "edges_of",
     "ends_of",
     "erase_graph",
@@ -121,8 +121,8 @@ __all__ = [
     "mask_columns",
     "named",
     "node",
-    "nodes_after",
     "nodes",
+    "nodes_after",
     "nodes_of",
     "owners_of",
     "owning",
@@ -134,6 +134,7 @@ __all__ = [
     "save_domain",
     "save_erasure",
     "shares",
+    "standing",
     "take_back",
     "taken_back",
     "text_of",

@@ -29,3 +29,14 @@ async def counted(tx: store.Transaction, commits: Sequence[str]) -> dict[tuple[s
         (list(commits),),
     )
     return {(kind, op): count for kind, op, count in found}
+
+
+async def standing(tx: store.Transaction, handles: Sequence[str]) -> set[str]:
+    """Of these handles, those of living nodes."""
+    parts = [h.partition("#") for h in handles]
+    found = await tx.fetch(
+        """select n.type || '#' || n.key from unnest(%s::text[], %s::text[]) h(type, key)
+           join node n on n.type = h.type and n.key = h.key and n.gone = 0""",
+        ([type for type, _, _ in parts], [key for _, _, key in parts]),
+    )
+    return {handle for (handle,) in found}

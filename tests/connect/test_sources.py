@@ -1,0 +1,170 @@
+"""What the kinds of sources give: pages with their sections, lists in files, rows and catalogues of SQL databases."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.connect import world
+from ukai import store
+from ukai.connect.json import Json
+from ukai.connect.markdown import Markdown
+from ukai.connect.source import Row, Site, Source, Unread
+from ukai.connect.sql import Sql
+from ukai.connect.sql_catalogue import SqlCatalogue
+
+SHOP = """
+create table customer (id integer primary key, name text not null, joined date, balance numeric(8, 2), photo blob);
+create table "order"
+    (id integer primary key, customer integer not null references customer (id), note text default 'x');
+create view rich as select name from customer where balance > 100;
+insert into customer values (1, 'Ann', '2026-01-05', 12.5, x'00ff'), (2, 'Bob', null, 200, null);
+"""
+
+
+def rows(source: Source, root: Path, **more: Any) -> list[dict[str, Any]]:
+    found = list(source.items(Site(root=root, **more)))
+    assert all(isinstance(i, Row) for i in found), found
+    return [i.values for i in found if isinstance(i, Row)]
+
+
+def stops(source: Source, root: Path, **more: Any) -> list[str]:
+    found = [i for i in source.items(Site(root=root, **more)) if isinstance(i, Unread)]
+    return [i.finding.code for i in found if i.ends]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.executescript(SHOP)
+    connection.close()
+    return tmp_path
+
+
+def test_a_page_has_a_title_fields_and_sections(tmp_path: Path):
+    world.write(
+        tmp_path,
+        "---\ntitle: Refunds\nowner: ann\n---\nBefore.\n\n# Rules\nOne.\n```\n# no heading\n```\n## Cases ##\nTwo.\n",
+        "refunds.md",
+    )
+
+    (page,) = rows(Markdown(files="*.md"), tmp_path)
+
+    assert (page["path"], page["title"], page["front"]["owner"]) == ("refunds", "Refunds", "ann")
+    assert page["sections"] == [
+        {"heading": "", "level": 0, "text": "Before."},
+        {"heading": "Rules", "level": 1, "text": "One.\n```\n# no heading\n```"},
+        {"heading": "Cases", "level": 2, "text": "Two."},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"), [("# First\nx", "First"), ("no heading", "plain"), ("---\ntitle: 7\n---\n", "7")]
+)
+def test_the_title_of_a_page(tmp_path: Path, text: str, title: str):
+    world.write(tmp_path, text, "plain.md")
+
+    assert [p["title"] for p in rows(Markdown(files="*.md"), tmp_path)] == [title]
+
+
+@pytest.mark.parametrize("raw", [b"---\nbroken: [\n---\n", b"a\xffb", b"\xff\xfea\x00"])
+def test_a_page_that_cannot_be_read_is_one_refused_row(tmp_path: Path, raw: bytes):
+    world.write(tmp_path, raw, "a.md")
+    world.write(tmp_path, "fine", "b.md")
+
+    first, second = Markdown(files="*.md").items(Site(root=tmp_path))
+
+    assert isinstance(first, Unread)
+    assert not first.ends
+    assert isinstance(second, Row)
+
+
+def test_a_list_in_a_file(tmp_path: Path):
+    world.write(tmp_path, '{"data": {"items": [{"a": 1}, {"a": 2.5}]}}', "a.json")
+
+    assert [str(r["a"]) for r in rows(Json(files="*.json", at="/data/items"), tmp_path)] == ["1", "2.5"]
+    assert stops(Json(files="*.json"), tmp_path) == ["row_unreadable"]
+    world.write(tmp_path, "[{]", "a.json")
+    assert stops(Json(files="*.json"), tmp_path) == ["json_syntax"]
+
+
+def test_rows_of_a_table_and_of_a_query(shop: Path):
+    url = "sqlite:///shop.db"
+
+    assert rows(Sql(url=url, table="customer"), shop) == [
+        {"id": 1, "name": "Ann", "joined": "2026-01-05", "balance": 12.5, "photo": "AP8="},
+        {"id": 2, "name": "Bob", "joined": None, "balance": 200, "photo": None},
+    ]
+    newer = Sql(url=url, query="select id from customer where :cursor is null or id > :cursor order by id")
+    assert rows(newer, shop) == [{"id": 1}, {"id": 2}]
+    assert rows(newer, shop, cursor=1) == [{"id": 2}]
+    assert rows(Sql(url="SHOP", table="order"), shop, environ={"SHOP": url}) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        Sql(url="sqlite:///shop.db", table="nowhere"),
+        Sql(url="sqlite:///missing/shop.db", table="customer"),
+        Sql(url="NOT_SET", table="customer"),
+        Sql(url="nosuchdriver://host/x", table="customer"),
+        Sql(url="sqlite:///shop.db", query="selekt 1"),
+        SqlCatalogue(url="NOT_SET", name="x", of="tables"),
+    ],
+)
+def test_a_database_that_does_not_answer_is_told(shop: Path, source: Source):
+    assert stops(source, shop) == ["source_unreadable"]
+
+
+def test_nothing_is_written_into_the_database_of_others(shop: Path):
+    for query in ("delete from customer", "insert into customer (id, name) values (3, 'C') returning id"):
+        list(Sql(url="sqlite:///shop.db", query=query).items(Site(root=shop)))
+
+    assert len(rows(Sql(url="sqlite:///shop.db", table="customer"), shop)) == 2
+
+
+def test_a_catalogue_of_sqlite(shop: Path):
+    def of(what: Any) -> list[dict[str, Any]]:
+        return rows(SqlCatalogue(url="sqlite:///shop.db", name="shop", of=what), shop)
+
+    assert of("schemas") == [{"name": "shop", "schema": "main"}]
+    assert [(t["table"], t["kind"], t["columns"], t["primary_key"]) for t in of("tables")] == [
+        ("customer", "table", ["id", "name", "joined", "balance", "photo"], ["id"]),
+        ("order", "table", ["id", "customer", "note"], ["id"]),
+        ("rich", "view", ["name"], []),
+    ]
+    columns = {(c["table"], c["column"]): c for c in of("columns")}
+    assert columns["customer", "balance"]["type"] == "NUMERIC(8, 2)"
+    assert (columns["order", "note"]["default"], columns["order", "customer"]["nullable"]) == ("'x'", False)
+    (key,) = of("keys")
+    assert (key["table"], key["columns"], key["to_table"], key["to_columns"]) == (
+        "order",
+        ["customer"],
+        "customer",
+        ["id"],
+    )
+
+
+async def test_a_catalogue_of_postgresql(database: store.Database, database_url: str, tmp_path: Path):
+    async with database.transaction() as tx:
+        await tx.execute("create schema sales")
+        await tx.execute("create table sales.deal (id int primary key, amount numeric(10, 2) not null)")
+        await tx.execute("comment on table sales.deal is 'what was sold'")
+        await tx.execute("comment on column sales.deal.amount is 'in euros'")
+    given = dict(part.split("=", 1) for part in database_url.split())
+    url = f"postgres://{given['user']}@/{given['dbname']}?host={given['host']}&port={given['port']}"
+    site = {"environ": {"WAREHOUSE": url}}
+
+    (table,) = rows(SqlCatalogue(url="WAREHOUSE", name="w", of="tables", schemas=("sal*",)), tmp_path, **site)
+    columns = rows(SqlCatalogue(url="WAREHOUSE", name="w", of="columns", schemas=("sales",)), tmp_path, **site)
+    keys = rows(SqlCatalogue(url="WAREHOUSE", name="w", of="keys", schemas=("public",)), tmp_path, **site)
+
+    assert (table["table"], table["comment"], table["primary_key"]) == ("deal", "what was sold", ["id"])
+    assert [(c["column"], c["type"], c["comment"]) for c in columns] == [
+        ("id", "INTEGER", None),
+        ("amount", "NUMERIC(10, 2)", "in euros"),
+    ]
+    assert {"edge"} <= {k["table"] for k in keys}
