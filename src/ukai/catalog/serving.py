@@ -1,4 +1,4 @@
-"""The parts `login` and `serve` of ukai.yaml: whom a server believes who they are, and how much it takes at once."""
+"""`login`, `serve` and `slack` of ukai.yaml: whom a server believes who they are, how much it takes at once (P3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from ukai.kit import document, shape
+from ukai.kit import document, principal, shape
 from ukai.kit.finding import Finding
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
@@ -89,8 +89,23 @@ class Serve:
     """How long a server that is told to end waits for what is under way."""
 
 
-def findings(login: Login | None, serve: Serve, doc: document.Document) -> Iterator[Finding]:
-    """What is wrong with the two parts beyond their shape."""
+@dataclass(frozen=True, kw_only=True)
+class Slack:
+    """What Slack cannot say of itself."""
+
+    __pydantic_config__ = shape.STRICT
+
+    everybody: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Principals who between them are everybody that may enter a public channel: `["group:employees"]`."""
+
+
+def findings(
+    login: Login | None, serve: Serve, doc: document.Document, slack: Slack | None = None
+) -> Iterator[Finding]:
+    """What is wrong with the parts beyond their shape."""
+    for index, name in enumerate(slack.everybody if slack else ()):
+        if principal.canonical(name) is None:
+            yield _invalid(doc, f"/slack/everybody/{index}", name, "group:employees", "name a group or a person")
     if serve.url:
         yield from _url(serve.url, "/serve/url", doc, bare=True)
     if login is None:

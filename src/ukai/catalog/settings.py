@@ -83,6 +83,7 @@ class Settings:
     login: serving.Login | None = None
     """Whom a server believes who they are; without it, it serves this machine alone."""
     serve: serving.Serve = field(default_factory=serving.Serve)
+    slack: serving.Slack | None = None
 
 
 def read(doc: document.Document) -> tuple[Settings | None, list[Finding]]:
@@ -139,7 +140,7 @@ def _findings(settings: Settings, doc: document.Document) -> Iterator[Finding]:
                 received=owner,
                 hint="write the team with its @, in quotes",
             )
-    yield from serving.findings(settings.login, settings.serve, doc)
+    yield from serving.findings(settings.login, settings.serve, doc, settings.slack)
 
 
 def _owners(owners: Owners) -> Iterator[tuple[str, str]]:

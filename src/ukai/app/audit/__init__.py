@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
 
 from ukai import store
-from ukai.app import telemetry
+from ukai.app import desk, telemetry
 from ukai.app.audit import rows
 from ukai.app.telemetry import names
 from ukai.kit import ids
@@ -34,6 +35,13 @@ async def refused(db: store.Database, refusal: Refusal, *, entropy: ids.Entropy 
     telemetry.METRICS.add(names.REFUSALS, refusal.surface, refusal.code)
     async with db.transaction() as tx:
         await rows.refuse(tx, ids.time_ordered(refusal.at, entropy=entropy), **asdict(refusal))
+
+
+async def listed(path: Path, *, named: str | None, limit: int) -> list[Refusal]:
+    """What the workspace's servers refused, newest first, for holders of `audit`. Raises NoRight."""
+    async with desk.opened(path, named=named) as opened:
+        opened.standing.need("audit", "read what was refused")
+        return await latest(opened.db, limit=limit)
 
 
 async def latest(db: store.Database, *, limit: int = 100) -> list[Refusal]:

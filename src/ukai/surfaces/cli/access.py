@@ -1,4 +1,4 @@
-"""`ukai access explain PRINCIPAL AGENT [RECORD[/FIELD]]`."""
+"""`ukai access explain PRINCIPAL AGENT [RECORD[/FIELD]]`, `ukai access refusals`."""
 
 from __future__ import annotations
 
@@ -41,6 +41,25 @@ def explain(
     )
     document = access.answer(workspace, asked).as_json()
     output.emit(document, as_json=as_json, text="\n".join(_lines(document)))
+
+
+@app.command()
+def refusals(
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many, newest first.")] = 50,
+    as_: output.As = None,
+    workspace: output.Workspace = output.HERE,
+    as_json: output.Json = False,
+) -> None:
+    """What servers refused before a run began: unknown people, bad tokens, too much at once. Needs `audit`."""
+    import asyncio
+    from dataclasses import asdict
+
+    from ukai.app import audit
+
+    found = asyncio.run(audit.listed(workspace, named=as_, limit=limit))
+    lines = [f"{r.at:%Y-%m-%d %H:%M:%S} {r.surface} {r.code} {r.who} {r.about} {r.detail}".rstrip() for r in found]
+    document = {"refusals": [asdict(r) for r in found]}
+    output.emit(document, as_json=as_json, text="\n".join(lines) or "nothing was refused")
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:

@@ -26,6 +26,7 @@ def served(reception: Reception, agent: str) -> Served:
         agent=agent,
         ask=asking(reception),
         prompts=lambda: prompts(reception.engine.agent(agent)),
+        everybody=settings.slack.everybody if settings.slack else None,
         drain_s=settings.serve.drain_s,
     )
 
