@@ -16,6 +16,7 @@ from ukai.kit.finding import Finding
 
 if TYPE_CHECKING:
     from ukai.connect import definition
+    from ukai.context.render import templates
 
 
 def _cases(doc: Document) -> list[Finding]:
@@ -24,8 +25,18 @@ def _cases(doc: Document) -> list[Finding]:
     return bank.lint(doc)
 
 
-READERS: Mapping[str, Callable[[Document], list[Finding]]] = MappingProxyType({"cases": _cases, "evals": _cases})
-"""Folder -> what its room says about one document, for `workflows`, `cases`, `evals`. One line each; a
+def _at_the_top(doc: Document) -> list[Finding]:
+    if doc.name != "templates.yaml":
+        return []
+    from ukai.context.render import templates
+
+    return templates.findings(doc)
+
+
+READERS: Mapping[str, Callable[[Document], list[Finding]]] = MappingProxyType(
+    {"cases": _cases, "evals": _cases, "": _at_the_top}
+)
+"""Folder -> what its room says about one document, for `workflows`, `cases`, `evals` and the top. One line each; a
 reader that imports much does so inside itself, so that `ukai lint` stays light where there is no such file.
 """
 
@@ -43,6 +54,14 @@ def connector(doc: Document, known: catalog.Catalog) -> tuple[definition.Connect
 
     found, findings = definition.read(doc)
     return found, findings + (definition.check(doc, found, known.domains) if found is not None else [])
+
+
+def shelf(known: catalog.Catalog) -> templates.Shelf:
+    """The templates of the workspace with their modes."""
+    from ukai.context.render import templates
+
+    modes = known.documents.get("templates.yaml")
+    return templates.shelf(known.templates, modes.data if modes else None)
 
 
 def connectors(known: catalog.Catalog) -> dict[str, Document]:

@@ -18,7 +18,7 @@ from ukai.context import levels
 from ukai.context.render.document import Layout, Page
 from ukai.context.sections import Section, Unit
 
-RESERVE = 0.10
+RESERVE = 0.08
 """Share of a document that identities alone may take."""
 AHEAD = 4
 """Identities run as many ranks ahead."""
@@ -80,20 +80,46 @@ DEFAULT = Plan()
 def fill(sections: Sequence[Section], *, budget: float, count: Count, layout: Layout, plan: Plan = DEFAULT) -> Cut:
     """Fill a page from `sections`, best first."""
     units = [u for s in sections for u in s.units]
-    ladder = Ladder(units, count=count, page=Page(layout), plan=plan)
-    done: list[tuple[Unit, str]] = []
-    used = 0.0
-    for unit, level, size in ladder:
-        if used + size > budget:
-            break
-        done.append((unit, level))
-        used += size
+    done = _prefix(units, budget, count, Page(layout)) if plan.prefix else _passes(units, budget, count, layout, plan)
     paper, shortened = _written(done, Page(layout)), False
     while (exact := count(paper.text())) > budget and done:
         # Tokens do not add up to the last one: the second count decides.
         del done[-max(1, len(done) // 50) :]
         paper, shortened = _written(done, Page(layout)), True
     return Cut(paper=paper, layout=layout, units=tuple(units), used=exact, left=budget - exact, shortened=shortened)
+
+
+def _passes(units: Sequence[Unit], budget: float, count: Count, layout: Layout, plan: Plan) -> list[tuple[Unit, str]]:
+    """The longest beginning of the ladder that fits."""
+    done: list[tuple[Unit, str]] = []
+    used = 0.0
+    for unit, level, size in Ladder(units, count=count, page=Page(layout), passes=plan.passes):
+        if used + size > budget:
+            break
+        done.append((unit, level))
+        used += size
+    return done
+
+
+def _prefix(units: Sequence[Unit], budget: float, count: Count, page: Page) -> list[tuple[Unit, str]]:
+    """In full up to the first that does not fit, with a reserve for the identities of all others."""
+    done: list[tuple[Unit, str]] = []
+    used, level, limit = 0.0, levels.FULL, budget * (1 - RESERVE)
+    for unit in units:
+        size = _cost(page, unit, level, count)
+        if level == levels.FULL and used + size > limit:
+            level, limit = levels.IDENTITY, budget
+            size = _cost(page, unit, level, count)
+        if used + size <= limit and not (level == levels.IDENTITY and unit.item.is_part):
+            page.raise_to(unit, level)
+            done.append((unit, level))
+            used += size
+    return done
+
+
+def _cost(page: Page, unit: Unit, level: str, count: Count) -> float:
+    added, taken = page.cost(unit, level)
+    return count(added) - (count(taken) if taken else 0.0)
 
 
 def _written(steps: Sequence[tuple[Unit, str]], paper: Page) -> Page:
@@ -113,48 +139,55 @@ def fates(cut: Cut, count: Count) -> Iterator[Fate]:
 class Ladder:
     """All steps in their order, each with what it adds to a document that holds those before it."""
 
-    def __init__(self, units: Sequence[Unit], *, count: Count, page: Page, plan: Plan) -> None:
-        self._units, self._count, self._page, self._plan = units, count, page, plan
+    def __init__(self, units: Sequence[Unit], *, count: Count, page: Page, passes: Sequence[str]) -> None:
+        self._units, self._count, self._page, self._passes = units, count, page, passes
         self._stands = self._identities = 0.0
+        self._joined = 0
         self._queue: list[tuple[float, int, str]] = []
         self._fat: list[tuple[float, float, int, str]] = []
         """Cost when it was put aside, time, rank, level."""
         self._names: deque[tuple[int, str]] = deque()
 
     def __iter__(self) -> Iterator[tuple[Unit, str, float]]:
-        if self._plan.prefix:
-            for unit in self._units:
-                yield self._taken(unit, levels.FULL)
-            return
-        for rank, unit in enumerate(self._units):
-            found = self._levels(unit)
-            for level in found:
-                heapq.heappush(self._queue, (_time(rank, level, unit, has_names=len(found) > 2), rank, level))
-        while self._queue or self._fat or self._names:
+        pinned = [r for r, u in enumerate(self._units) if u.item.pinned]
+        for rank in pinned:
+            heapq.heappush(self._queue, (-1.0, rank, levels.IDENTITY))
+        while self._is_open() or self._fat or self._names:
             step = self._next()
             if step is not None:
                 yield step
+
+    def _is_open(self) -> bool:
+        """Whether steps are left in the queue; those of later ranks join it when their time has come."""
+        while self._joined < len(self._units) and (not self._queue or self._joined / AHEAD <= self._queue[0][0]):
+            unit = self._units[self._joined]
+            found = self._levels(unit)
+            for level in found:
+                time = _time(self._joined, level, has_names=len(found) > 2)
+                heapq.heappush(self._queue, (time, self._joined, level))
+            self._joined += 1
+        return bool(self._queue)
 
     def _levels(self, unit: Unit) -> list[str]:
         """Those that say more than the one before: a part has but its text, a thing without elements no names."""
         if unit.item.is_part:
             return [levels.FULL]
-        between = [p for p in self._plan.passes if p not in (levels.IDENTITY, levels.FULL)]
+        between = [p for p in self._passes if p not in (levels.IDENTITY, levels.FULL)]
         return [levels.IDENTITY, *(between if unit.subjects[0].names else []), levels.FULL]
 
     def _next(self) -> tuple[Unit, str, float] | None:
-        if self._fat and (self._fat[0][0] * WAITS <= self._stands or not self._queue):
+        if self._fat and (self._fat[0][0] * WAITS <= self._stands or not (self._queue or self._names)):
             _, _, rank, level = heapq.heappop(self._fat)
             return self._step(rank, level)
         if self._names:
             rank, level = self._names[0]
             cost = self._cost(self._units[rank], level)
-            if self._identities + cost <= RESERVE * (self._stands + cost) or not (self._queue or self._fat):
+            if self._identities + cost <= RESERVE * (self._stands + cost) or not self._queue:
                 self._names.popleft()
                 return self._step(rank, level)
         time, rank, level = heapq.heappop(self._queue)
         unit = self._units[rank]
-        if unit.item.pinned and level == levels.IDENTITY:
+        if time < 0:
             return self._step(rank, level)
         if level == levels.IDENTITY:
             self._names.append((rank, level))
@@ -178,11 +211,10 @@ class Ladder:
         return unit, level, cost
 
     def _cost(self, unit: Unit, level: str) -> float:
-        added, taken = self._page.cost(unit, level)
-        return self._count(added) - (self._count(taken) if taken else 0.0)
+        return _cost(self._page, unit, level, self._count)
 
 
-def _time(rank: int, level: str, unit: Unit, *, has_names: bool) -> float:
+def _time(rank: int, level: str, *, has_names: bool) -> float:
     if level == levels.IDENTITY:
-        return -1.0 if unit.item.pinned else rank / AHEAD
+        return rank / AHEAD
     return float(BEHIND * (rank + 1)) if level == levels.FULL and has_names else float(rank)

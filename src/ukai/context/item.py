@@ -19,7 +19,7 @@ class Item:
     """One thing that may stand in a document, as far as the reader may see it."""
 
     id: str
-    """A handle (`Call#harbor-12`, `Call#harbor-12/turn/31`), or the id of an outside corpus. Unique in a composition."""
+    """A handle (`Call#harbor-12`, `Call#harbor-12/turn/31`), or the id of an outside corpus. Given once."""
     path: str
     """Its place in the hierarchy, `integration/selection/object/element`."""
     kind: str

@@ -23,7 +23,7 @@ from ukai.kit import bm25, words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WORDS = 0.5
+WORDS = 0.4
 """Weight of words against meaning."""
 AROUND_PART, AROUND_NAMED = 0.8, 0.33
 """Share of what stands around."""

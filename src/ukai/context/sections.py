@@ -29,17 +29,17 @@ class Unit:
     subjects: tuple[Subject, ...]
     """Equal but for their names where there are several, by path."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Its first member's."""
         return self.subjects[0].item.id
 
-    @property
+    @cached_property
     def item(self) -> Item:
         """Its first member."""
         return self.subjects[0].item
 
-    @property
+    @cached_property
     def place(self) -> str:
         """Where it stands."""
         return self.subjects[0].place
@@ -90,9 +90,13 @@ def build(
     units': `max`, `top2` or `mean`."""
     limit = max(1, min(EXPLODED_ABOVE, budget_tokens // SHARE))
     best = {u.id: max(scores.get(s.item.id, 0.0) for s in u.subjects) for u in units}
-    parts = [[u] for u in units if u.item.is_part]
+    parts = [_single(u, best[u.id]) for u in units if u.item.is_part]
     things = [u for u in units if not u.item.is_part]
-    return [_section(group, best, aggregate) for group in (*parts, *_exploded(things, 1, limit))]
+    return parts + [_section(group, best, aggregate) for group in _exploded(things, 1, limit)]
+
+
+def _single(unit: Unit, score: float) -> Section:
+    return Section(place=unit.place, units=(unit,), scores=(score,), score=score)
 
 
 def _family(s: Subject) -> tuple[str, ...]:

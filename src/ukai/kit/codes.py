@@ -154,6 +154,11 @@ CODES: dict[str, str] = {
     "value_misfit": "A value does not fit its field; the connector's mode says what happens.",
     "duplicate_row": "Two rows of one pull say different things about one record.",
     "missing_not_known": "It is not sure which records the source does not have any more, so none was deleted.",
+    # context: outside corpora for recall
+    "line_unreadable": "A line of a corpus or of cases holds no item or case of its own.",
+    "item_unknown": "A line names an item that the corpus does not hold.",
+    "recall_fell": "A figure of recall fell below the pinned baseline.",
+    "recall_not_comparable": "A baseline has no such set, or was measured over other cases.",
     # app.deploy: manifests
     "no_login": "A container is reached from outside, and `ukai.yaml` names no login.",
     "not_ours": "A file stands where a made one belongs, and `ukai up` did not make it.",

@@ -63,7 +63,7 @@ class MiniLM:
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(str(model.path()), options, providers=["CPUExecutionProvider"])
         self._threads = threads or min(4, os.cpu_count() or 1)
-        self._model_id = f"all-MiniLM-L6-v2-int8@{model.sha256[:16]}"
+        self._model_id = model_id(model)
 
     @property
     def model_id(self) -> str:
@@ -95,6 +95,29 @@ class MiniLM:
         hidden: Any = self._session.run(None, feed)[0]
         mean: NDArray[np.float32] = np.asarray(hidden, np.float32)[0].mean(axis=0)
         return (mean / np.linalg.norm(mean)).astype(np.float32)
+
+
+class Lazy:
+    """The same, loaded at the first text: for those who keep vectors and may not need it at all."""
+
+    @property
+    def model_id(self) -> str:
+        """Name and the first 16 digits of the weights' sha256."""
+        return model_id(MODEL)
+
+    @property
+    def dimensions(self) -> int:
+        """384."""
+        return DIMENSIONS
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `MiniLM.embed`."""
+        return default().embed(texts)
+
+
+def model_id(model: wheels.WheelFile) -> str:
+    """What vectors of these weights are kept under."""
+    return f"all-MiniLM-L6-v2-int8@{model.sha256[:16]}"
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from ukai.kit.finding import Finding
 TOLERANCE = 0.005
 """A figure that falls by more than this is a regression: vectors may differ in the last bit between processors."""
 WIDTH, HEIGHT, EDGE = 640, 320, 44
+_LENIENT = {**shape.STRICT, "extra": "ignore"}
 
 
 class Shares(Protocol):
@@ -45,7 +46,7 @@ class Row(Protocol):
 class Pinned:
     """The figures of one set, as a baseline file holds them."""
 
-    __pydantic_config__ = {**shape.STRICT, "extra": "ignore"}
+    __pydantic_config__ = _LENIENT
 
     cases: int
     recall: Mapping[str, float]
@@ -54,8 +55,11 @@ class Pinned:
 
 
 def summary(rows: Sequence[Row], budgets: Sequence[int]) -> dict[str, Any]:
-    """The means over `rows`. `all`: the share of cases of which every required item is usable. `halves`: usable of the
-    cases with an even and with an odd sha256 of their id, so that what was tuned on the one is reported on the other."""
+    """The means over `rows`.
+
+    `all`: the share of cases of which every required item is usable. `halves`: usable of the cases with an even and
+    with an odd sha256 of their id, so that what was tuned on the one is reported on the other.
+    """
     p50, p95 = (_quantile([r.ms for r in rows], q) for q in (0.5, 0.95))
     halves = {name: [r for r in rows if r.is_even is even] for name, even in (("even", True), ("odd", False))}
     return {
@@ -87,7 +91,7 @@ def pinned(raw: bytes, *, name: str) -> tuple[Mapping[str, Pinned], list[Finding
 
 @dataclass(frozen=True, kw_only=True)
 class _Baseline:
-    __pydantic_config__ = {**shape.STRICT, "extra": "ignore"}
+    __pydantic_config__ = _LENIENT
     sets: Mapping[str, Pinned]
 
 
@@ -175,9 +179,7 @@ def _cells(values: Mapping[str, float], budgets: Sequence[str]) -> list[str]:
     return [f"{values[b]:.3f}" for b in budgets]
 
 
-def _means(
-    rows: Sequence[Row], budgets: Sequence[int], get: Callable[[Row], Mapping[int, float]]
-) -> dict[str, float]:
+def _means(rows: Sequence[Row], budgets: Sequence[int], get: Callable[[Row], Mapping[int, float]]) -> dict[str, float]:
     return {str(b): _mean([get(r)[b] for r in rows]) for b in budgets}
 
 

@@ -161,8 +161,8 @@ class Page:
         """Place -> how many stand in its `also here`."""
         self._lists: dict[str, list[tuple[str, frozenset[str]]]] = {}
         """Place -> the things there whose elements are all written out."""
-        self._alike: dict[str, str] = {}
-        """Unit id -> its block, where it names another thing's elements as its own."""
+        self._alike: dict[str, tuple[str, str]] = {}
+        """Unit id -> its block where it names another thing's elements as its own, and that thing's id."""
 
     def cost(self, unit: Unit, level: str) -> tuple[str, str]:
         """What raising `unit` to `level` adds to the text, and what it takes away."""
@@ -174,7 +174,7 @@ class Page:
             taken += self._standing(unit, before)
         elif level == levels.IDENTITY and not self._listed[unit.place]:
             added += f"{ALSO}\n"
-        added += self._next(unit, level)
+        added += self._next(unit, level)[0]
         if unit.item.is_part:
             more, less = self._numbers(unit)
             added, taken = added + more, taken + less
@@ -184,11 +184,11 @@ class Page:
         """`unit` stands at `level` from now on."""
         self._opened.setdefault(unit.place, len(self._opened) + 1)
         self._listed[unit.place] += level == levels.IDENTITY
-        block = self._next(unit, level)
+        block, other = self._next(unit, level)
         names = unit.subjects[0].names
         lists = self._lists.setdefault(unit.place, [])
-        if block != self._layout.block(unit, level):
-            self._alike[unit.id] = block
+        if other:
+            self._alike[unit.id] = (block, other)
         elif level != levels.IDENTITY and names and all(id != unit.id for id, _ in lists):
             lists.append((unit.id, frozenset(names)))
         self.levels[unit.id] = level
@@ -196,28 +196,35 @@ class Page:
     def _standing(self, unit: Unit, level: str) -> str:
         """Its block as it stands in the document."""
         alike = self._alike.get(unit.id) if level == levels.NAMES else None
-        return alike or self._layout.block(unit, level)
+        return alike[0] if alike else self._layout.block(unit, level)
 
-    def _next(self, unit: Unit, level: str) -> str:
+    def told(self, unit: Unit) -> str:
+        """All that the document says of a unit that stands in it: its block, and the one that it refers to."""
+        level = self.levels[unit.id]
+        alike = self._alike.get(unit.id) if level == levels.NAMES else None
+        other = self._layout.units[alike[1]] if alike else None
+        return self._standing(unit, level) + (self._standing(other, self.levels[other.id]) if other else "")
+
+    def _next(self, unit: Unit, level: str) -> tuple[str, str]:
         """Its block if it came in now: almost the elements of another thing are not told again."""
         block = self._layout.block(unit, level)
         names = unit.subjects[0].names
         if level != levels.NAMES or not names:
-            return block
+            return block, ""
         own = frozenset(names)
         near = max(self._lists.get(unit.place, [])[-ALIKE:], key=lambda o: len(own & o[1]), default=None)
         if near is None:
-            return block
+            return block, ""
         shared = own & near[1]
         if len(shared) * 2 < len(own):
-            return block
+            return block, ""
         more = [n for n in names if n not in shared]
         less = sorted(near[1] - shared)
         told = [f"as {self._layout.name(self._layout.units[near[0]])}"]
         told += [f"also {', '.join(more)}"] if more else []
         told += [f"without {', '.join(less)}"] if less else []
         short = f"- {self._layout.name(unit)}: {'; '.join(told)}\n"
-        return short if len(short) < len(block) else block
+        return (short, near[0]) if len(short) < len(block) else (block, "")
 
     def text(self) -> str:
         """The whole document."""

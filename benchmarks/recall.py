@@ -1,0 +1,101 @@
+"""`ukai bench recall`: recall at token budgets on public retrieval sets, without any model call (context req. 43-48).
+
+Options: `--cases` (a folder with `<set>/items.jsonl` and cases; else they are made of the shared data by its own tool),
+`--every` (1), `--sets` (all, with commas), `--vectors`, `--baseline` (a file to hold the figures against), `--pin`
+(write it instead), `--table` (a file for the table), `--chart` (a file for the SVG). The ratios are ours over a random
+order of the same scope, cut the same way.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ukai.app import files, recall
+from ukai.app.bench import Report
+from ukai.measure import at_budgets
+
+DATA = Path(os.environ.get("UKAI_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
+SETS = {
+    "spider2": ("spider2", "cases"),
+    "spider2-whole": ("spider2", "cases_unscoped"),
+    "locomo": ("locomo", "cases"),
+    "locomo-pooled": ("locomo", "cases_unscoped"),
+    "qmsum": ("qmsum", "cases"),
+    "qmsum-pooled": ("qmsum", "cases_unscoped"),
+    "tau_banking": ("tau_banking", "cases"),
+}
+"""Name -> folder and file of cases."""
+BASELINE = Path(__file__).parent / "recall-baseline.json"
+
+
+def run(options: Mapping[str, str]) -> Report:
+    """Measure every set; regressions against the baseline stand in the notes."""
+    wanted = options.get("sets", ",".join(SETS)).split(",")
+    every = int(options.get("every", 1))
+    vectors = Path(options["vectors"]) if "vectors" in options else None
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(options["cases"]) if "cases" in options else _made(Path(scratch))
+        ours = {name: _measured(folder, name, recall.Wanted(vectors=vectors, every=every)) for name in wanted}
+    baseline = Path(options.get("baseline", BASELINE))
+    if "pin" in options:
+        for name, report in ours.items():
+            recall.pin(report, baseline, name)
+    figures = {name: report.figures for name, report in ours.items()}
+    table = at_budgets.table(figures)
+    for option, text in (("table", table), ("chart", at_budgets.chart(figures))):
+        if option in options:
+            files.write(Path(options[option]), text)
+    return Report(figures=_flat(figures), ratios=_against_chance(figures), notes=_notes(ours, baseline, every, table))
+
+
+def _made(scratch: Path) -> Path:
+    tool = DATA.parent / "tools" / "recall_cases.py"
+    if not tool.exists():
+        raise SystemExit("the shared data and its tool are not there: set UKAI_SHARED_DATA, or name --cases")
+    subprocess.run([sys.executable, str(tool), str(DATA), str(scratch), "--no-floors"], check=True, capture_output=True)
+    return scratch
+
+
+def _measured(folder: Path, name: str, wanted: recall.Wanted) -> recall.Report:
+    place, cases = SETS[name]
+
+    def told(line: str) -> None:
+        if line.endswith("0") or line.startswith("vectors"):
+            sys.stderr.write(f"\r\033[K{name}: {line}" if sys.stderr.isatty() else "")
+
+    return recall.recall(folder / place / "items.jsonl", folder / place / f"{cases}.jsonl", wanted, progress=told)
+
+
+def _flat(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    return {
+        f"{name}.{what}@{budget}": value
+        for name, row in figures.items()
+        for what in ("usable", "recall")
+        for budget, value in row[what].items()
+    } | {f"{name}.ms_a_document": row["latency_ms"]["p50"] for name, row in figures.items()}
+
+
+def _against_chance(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Usable over that of a random order of the same scope, cut the same way."""
+    return {
+        f"{name}.over_random@{budget}": round(value / row["random"]["usable"][budget], 3)
+        for name, row in figures.items()
+        for budget, value in row["usable"].items()
+        if row["random"]["usable"][budget]
+    }
+
+
+def _notes(ours: Mapping[str, recall.Report], baseline: Path, every: int, table: str) -> tuple[str, ...]:
+    notes = [line for line in table.splitlines() if line]
+    if every > 1 or not baseline.exists():
+        return (*notes, "not held against the baseline: only some cases, or no baseline")
+    for name, report in ours.items():
+        checked, _ = recall.against(report, baseline, name)
+        notes += [f"REGRESSION {f.message}" for f in checked.findings if f.code == "recall_fell"]
+    return tuple(notes)

@@ -1,0 +1,127 @@
+"""`ukai context compose | explain | recall`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ukai.surfaces.cli import output
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def _context() -> None:  # pyright: ignore[reportUnusedFunction]
+    """What an agent reads, and how much of what a question needs it holds."""
+
+
+@app.command()
+def compose(
+    agent: Annotated[str, typer.Argument(help="The agent's name.")],
+    question: Annotated[str, typer.Argument(help="What it is asked.")],
+    skill: Annotated[str | None, typer.Option(help="Compose for this skill of it.", show_default=False)] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, max=50_000, help="Tokens; what the scope says by default.", show_default=False)
+    ] = None,
+    conversation: Annotated[
+        str | None, typer.Option(help="Send again only what this conversation was not given.", show_default=False)
+    ] = None,
+    workspace: output.Workspace = output.HERE,
+    principal: output.As = None,
+    as_json: output.Json = False,
+    quiet: output.Quiet = False,
+) -> None:
+    """Show the document that the agent would read, and how it came about."""
+    from ukai.app import context
+
+    made = asyncio.run(
+        context.compose(
+            workspace,
+            agent,
+            question,
+            principal=principal,
+            skill=skill,
+            budget_tokens=budget,
+            conversation=conversation,
+            progress=output.live(quiet=quiet),
+        )
+    )
+    text = "\n".join(
+        [made["text"], "", *context.lines(made["report"]), "", f"ukai context explain {made['id']} [RECORD]"]
+    )
+    output.emit(made, as_json=as_json, text=text)
+
+
+@app.command()
+def explain(
+    id: Annotated[str, typer.Argument(help="As `ukai context compose` and saved runs give it.")],
+    record: Annotated[str | None, typer.Argument(help="Type#key, with /part for one part.", show_default=False)] = None,
+    workspace: output.Workspace = output.HERE,
+    principal: output.As = None,
+    as_json: output.Json = False,
+) -> None:
+    """Why a record is in a document or is not; without a record, how the document came about."""
+    from ukai.app import context
+
+    found = asyncio.run(context.explain(workspace, id, record, principal=principal))
+    if record is None:
+        head = f"{found['agent']} at {found['at']}: {found['question']}"
+        text = "\n".join([head, "", *context.lines(found["report"])])
+    else:
+        verdict = "is in the document" if found["shown"] else "is not in the document"
+        text = "\n".join([f"{record} {verdict}", *(f"  {line}" for line in found["why"])])
+    output.emit(found, as_json=as_json, text=text)
+
+
+@app.command()
+def recall(
+    corpus: Annotated[Path, typer.Option("--corpus", help="Items, one JSON object a line.")],
+    cases: Annotated[Path, typer.Option("--cases", help="Questions with the items they require, one a line.")],
+    budgets: Annotated[str, typer.Option("--budgets", help="Tokens, with commas.")] = "2500,5000,10000,15000",
+    counter: Annotated[str, typer.Option("--counter", help="chars4 (characters over four) or o200k.")] = "chars4",
+    cut: Annotated[str, typer.Option("--cut", help="passes, or the plain prefix.")] = "passes",
+    words_only: Annotated[bool, typer.Option("--words-only", help="Nothing is embedded.")] = False,
+    vectors: Annotated[
+        Path | None, typer.Option("--vectors", help="Folder that keeps vectors between runs.", show_default=False)
+    ] = None,
+    every: Annotated[int, typer.Option("--every", min=1, help="Only every so many-th case.")] = 1,
+    name: Annotated[str, typer.Option("--set", help="What the figures are called in a baseline.")] = "recall",
+    baseline: Annotated[
+        Path | None, typer.Option("--baseline", help="Pinned figures to hold these against.", show_default=False)
+    ] = None,
+    pin: Annotated[bool, typer.Option("--pin", help="Write the figures into the baseline instead.")] = False,
+    chart: Annotated[Path | None, typer.Option("--chart", help="Write an SVG file.", show_default=False)] = None,
+    as_json: output.Json = False,
+    quiet: output.Quiet = False,
+) -> None:
+    """Measure how much of what questions require documents hold at token budgets, beside a random order.
+
+    The corpus goes through the composer's own scoring, sections, cut and rendering. Ends with 1 when lines cannot be
+    read or a figure fell below the baseline.
+    """
+    from ukai.app import recall as recalling
+
+    if (pin and baseline is None) or not all(b.strip().isdigit() for b in budgets.split(",")):
+        raise typer.BadParameter("--pin needs --baseline; --budgets are whole numbers with commas")
+    wanted = recalling.Wanted(
+        budgets=tuple(int(b) for b in budgets.split(",")),
+        counter=counter,
+        cut=cut,
+        words_only=words_only,
+        vectors=vectors,
+        every=every,
+    )
+    report = recalling.recall(corpus, cases, wanted, progress=output.live(quiet=quiet))
+    told = ""
+    if baseline is not None and pin:
+        recalling.pin(report, baseline, name)
+    elif baseline is not None:
+        report, told = recalling.against(report, baseline, name)
+    if chart is not None:
+        recalling.chart(report, name, chart)
+    output.emit(report.as_json(), as_json=as_json, text=recalling.text(report, name) + told)
+    if report.failed:
+        raise typer.Exit(output.REFUSED)

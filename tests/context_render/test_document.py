@@ -1,0 +1,226 @@
+"""What a document looks like, and what becomes of everything that is not in it (context req. 20-37)."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inline_snapshot import snapshot
+
+from tests.context_render import build
+from ukai.context import assembly, cut, levels, sections
+from ukai.context.item import Item
+from ukai.context.render import naming
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+ITEMS = st.integers(0, 2**32).map(lambda seed: world(random.Random(seed)))
+
+
+def world(rng: random.Random) -> list[Item]:
+    """Tables, families, pages and turns in any mixture."""
+    items: list[Item] = []
+    for n in range(rng.randrange(0, 6)):
+        columns = [f"{rng.choice(WORDS)}_{k}" for k in range(rng.randrange(1, 60))]
+        place = f"db{rng.randrange(2)}/s"
+        items += build.table(f"t{n}", columns, place=place, score=rng.random())
+        if rng.random() < 0.3:
+            items += build.table(f"t{n}b", columns, place=place, score=rng.random())
+    for n in range(rng.randrange(0, 8)):
+        text = " ".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 400)))
+        pinned = rng.random() < 0.1
+        items.append(build.thing(f"p{n}", text, place=f"wiki/{rng.randrange(3)}", score=rng.random(), pinned=pinned))
+    said = [" ".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 40))) for _ in range(rng.randrange(0, 30))]
+    return items + build.turns(said, best=rng.randrange(30))
+
+
+def test_a_document_is_grouped_by_place_and_shows_the_best_in_full():
+    items = [
+        *build.table("orders", ["id", "customer", "total"], score=2.0),
+        *build.table("returns", ["id", "customer", "total", "reason"], score=1.0),
+        build.thing("refunds", "Refunds take five days.", score=1.5),
+        *build.turns(["Hello", "The rollout stalled.", "Why?"], best=1),
+    ]
+
+    text = build.assembled(items).text
+
+    assert text == snapshot("""\
+
+## 1. db/sales · table
+### orders
+Columns: id TEXT; customer TEXT; total TEXT
+### returns
+Columns: id TEXT; customer TEXT; total TEXT; reason TEXT
+
+## 2. wiki/finance · page
+### refunds
+Refunds take five days.
+
+## 3. calls/x
+0 Ann: Hello
+Bo: The rollout stalled.
+Ann: Why?
+""")
+
+
+def test_what_does_not_fit_in_full_stands_with_its_names_and_almost_equal_tables_are_told_once():
+    columns = [f"measure_{n:02}_of_the_patient" for n in range(40)]
+    items = [
+        *build.table("visits_2024", columns, score=2.0),
+        *build.table("visits_2025", [*columns, "ward"], score=1.0),
+    ]
+
+    text = build.assembled(items, 320).text
+
+    assert "- visits_2024: measure_00_of_the_patient, " in text
+    assert "- visits_2025: as visits_2024; also ward\n" in text
+
+
+def test_siblings_with_one_schema_have_one_body_and_all_their_names():
+    items = [i for day in range(1, 4) for i in build.table(f"events_2021010{day}", ["user", "at"], score=1.0)]
+
+    result = build.assembled(items)
+
+    assert "events_{20210101-20210103}" in result.text
+    assert [r.items[0] for r in result.ranking] == ["table:events_20210101"]
+    assert len(result.shown) == 3
+
+
+def test_a_range_of_names_stands_for_its_members_and_for_nothing_else():
+    assert naming.family(["e_20210130", "e_20210131", "e_20210201", "e_old"]) == "e_{20210130-20210131,20210201,old}"
+    assert naming.family(["t1", "t2", "t10"]) == "t{1-2,10}" or naming.family(["t1", "t2", "t10"]) == "t{1,10,2}"
+
+
+def test_a_place_is_one_section_until_it_is_larger_than_a_third_of_the_budget():
+    items = [build.thing(str(n), f"{n}" * 1_000, score=n) for n in range(4)]
+    units = sections.units(items)
+    scores = {i.id: i.score for i in items}
+
+    assert [s.id for s in sections.build(units, scores, budget_tokens=15_000)] == ["wiki/finance"]
+    assert len(sections.build(units, scores, budget_tokens=2_000)) == 4
+
+
+def test_a_short_note_at_rank_three_outranks_four_tables():
+    tables = [i for n in range(6) for i in build.table(f"t{n}", [f"column_{n}_{k}" for k in range(120)], score=9 - n)]
+    note = build.thing("note", "Refunds before 2024 are booked twice. " * 7, place="notes/2024", score=7.5)
+
+    result = build.assembled([*tables, note], 2_500)
+
+    level = {r.section: r.level for r in result.ranking}
+    assert level["note"] == "full"
+    assert level["table:t5"] != "full"
+
+
+def test_everything_is_accounted_for_with_a_reason():
+    items = [build.thing(str(n), f"word {n} " * 300, score=-n) for n in range(10)]
+
+    result = build.assembled(items, 1_500)
+
+    assert {r.section for r in result.ranking} == {i.id for i in items}
+    assert {d.section for d in result.dropped} == {r.section for r in result.ranking if r.level == levels.NONE}
+    assert result.ranking[0].reason == "rank 1 in full"
+    assert "needed 52" in result.ranking[9].reason
+
+
+def test_speakers_with_long_names_stand_by_their_initials_and_a_legend():
+    leads = ("Industrial Designer", "Project Manager")
+    items = build.turns([f"We could say {n}." for n in range(80)], leads=leads)
+
+    text = build.assembled(items, 2_000).text
+
+    assert " · ID = Industrial Designer · PM = Project Manager" in text
+    assert "\n0 ID: We could say 0.\nPM: We could say 1.\n" in text
+
+
+def test_the_article_s_plain_prefix_ends_at_the_first_that_does_not_fit():
+    items = [
+        build.thing(name, "y" * size, place=f"w/{name}", score=-n)
+        for n, (name, size) in enumerate([("a", 2_400), ("b", 2_000), ("c", 40)])
+    ]
+
+    result = build.assembled(items, 1_000, plan=cut.Plan(prefix=True))
+
+    assert [r.level for r in result.ranking] == ["full", "identity", "identity"]
+
+
+def test_an_oversized_value_is_put_aside_and_its_place_says_where():
+    items = [build.thing("dump", "row " * 10_000, score=1.0), build.thing("ok", "fine", score=0.5)]
+
+    result = build.assembled(items)
+
+    assert [(o.item, o.field, o.size) for o in result.offloaded] == [("dump", "text", 40_000)]
+    assert "[... 40,000 characters; the whole: fetch_offloaded ref-dump-text]" in result.text
+
+
+def test_what_a_conversation_has_is_pointed_at_and_what_changed_is_sent_again():
+    first = build.assembled([build.thing("a", "Old text."), build.thing("b", "Same.")])
+    again = build.assembled([build.thing("a", "New text."), build.thing("b", "Same.")], given=first.shown)
+
+    assert "- b: already given above" in again.text
+    assert "New text." in again.text
+
+
+def test_a_pinned_thing_is_named_however_badly_it_ranks():
+    items = [build.thing(str(n), "word " * 100, place=f"w/{n}", score=-n) for n in range(30)]
+    items.append(build.thing("pinned-note", "x " * 500, place="notes", score=-99.0, pinned=True))
+
+    assert "pinned-note" in build.assembled(items, 300).text
+
+
+def test_every_level_says_at_least_what_the_one_below_says():
+    items = build.table("orders", ["id", "customer"], score=1.0)
+    unit = sections.units(items)[0]
+    bodies = [levels.body(unit.subjects[0], level) for level in levels.LEVELS]
+
+    assert len(levels.LEVELS) == 8
+    assert bodies[:3] == ["", "customer, id", "customer TEXT, id TEXT"]
+    assert all("id" in b and "customer" in b for b in bodies[1:])
+
+
+@settings(max_examples=40, deadline=None)
+@given(items=ITEMS, seed=st.integers(0, 9), budget=st.integers(1, 4_000))
+def test_the_order_of_the_input_changes_no_byte(items: list[Item], seed: int, budget: int):
+    shuffled = random.Random(seed).sample(items, len(items))
+
+    assert build.assembled(shuffled, budget) == build.assembled(items, budget)
+
+
+@settings(max_examples=60, deadline=None)
+@given(items=ITEMS, budget=st.integers(1, 6_000))
+def test_no_document_is_larger_than_its_budget(items: list[Item], budget: int):
+    result = build.assembled(items, budget)
+
+    assert len(result.text) / 4 <= budget
+    assert {i for r in result.ranking for i in r.items} == {i.id for i in items}
+
+
+@settings(max_examples=60, deadline=None)
+@given(items=ITEMS, small=st.integers(1, 4_000), more=st.integers(0, 4_000))
+def test_what_a_small_budget_shows_a_larger_one_shows_at_least_as_well(items: list[Item], small: int, more: int):
+    little = build.cut_of(items, small).paper.levels
+    much = build.cut_of(items, small + more).paper.levels
+
+    assert all(levels.at_least(much[unit], level) for unit, level in little.items())
+
+
+def test_a_document_that_counts_larger_than_its_parts_is_shortened_and_says_so():
+    items = [build.thing(str(n), "word " * 20, place=f"w/{n}", score=-n) for n in range(20)]
+
+    def count(text: str) -> float:
+        return len(text) / 4 * (1.2 if len(text) > 500 else 1.0)
+
+    result = build.assembled(items, 500, ceiling=500, count=count)
+
+    assert count(result.text) <= 500
+    assert result.events == (assembly.TRUNCATED,)
+    assert result.ceiling_hit
+
+
+def test_one_parent_with_very_many_children_still_gives_a_bounded_document():
+    items = build.table("wide", [f"column_{n}" for n in range(20_000)], score=1.0)
+
+    result = build.assembled([*items, build.thing("note", "Short.", score=0.5)], 500)
+
+    assert len(result.text) <= 2_000
+    assert "wide" in result.text
+    assert "Short." in result.text

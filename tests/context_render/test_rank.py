@@ -1,0 +1,90 @@
+"""The three ways to order sections (context req. 22-29)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from tests.context_render import build
+from ukai.context import assembly, rank, sections
+
+ITEMS = [build.thing(str(n), f"Text {n}. " * 40, place=f"w/{n}", score=-n) for n in range(60)]
+UNITS = sections.units(ITEMS)
+FOUND = assembly.ranked(UNITS, {i.id: i.score for i in ITEMS}, budget_tokens=15_000)
+
+
+class Scripted:
+    """Puts the sections with the longest names first, and counts how often it is asked."""
+
+    model_id = "scripted"
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.seeds: set[int] = set()
+
+    async def ask(self, prompt: str, *, seed: int) -> str:
+        self.asked += 1
+        self.seeds.add(seed)
+        numbers = [int(n) for n in re.findall(r"^\[(\d+)\]", prompt, re.MULTILINE)]
+        return f"Gladly: {json.dumps(numbers[::-1])}"
+
+
+async def test_a_model_sees_chunks_in_two_views_and_its_answers_are_replayed_without_it():
+    model = Scripted()
+
+    order, record = await rank.by_model(FOUND, "What?", model)
+    again, _ = await rank.by_model(FOUND, "What?", Scripted(), record)
+
+    assert sorted(order) == list(range(len(FOUND)))
+    assert order != list(range(len(FOUND)))
+    assert again == order
+    assert model.seeds == {rank.SEED}
+    assert len(record.answers) == model.asked >= 2
+    assert all(c != rank.chunks(FOUND, 0) for c in [rank.chunks(FOUND, 1)])
+
+
+async def test_another_question_is_not_answered_from_the_record():
+    _, record = await rank.by_model(FOUND, "What?", Scripted())
+    model = Scripted()
+
+    await rank.by_model(FOUND, "Why?", model, record)
+
+    assert model.asked >= 2
+
+
+async def test_an_answer_that_is_no_list_leaves_the_order_as_it_was():
+    class Mumbling(Scripted):
+        async def ask(self, prompt: str, *, seed: int) -> str:
+            return "The first one, probably [x]."
+
+    order, _ = await rank.by_model(FOUND[:5], "What?", Mumbling())
+
+    assert sorted(order) == [0, 1, 2, 3, 4]
+
+
+def test_chunks_hold_at_most_so_many_tokens_and_every_section_once():
+    found = rank.chunks(FOUND, 1, limit=400)
+
+    assert sorted(i for c in found for i in c) == list(range(len(FOUND)))
+    assert all(sum(len(rank.short(FOUND[i])) // 4 + 4 for i in c) <= 400 for c in found if len(c) > 1)
+
+
+def test_a_cross_encoder_orders_and_equal_scores_keep_their_order():
+    class Likes7:
+        model_id = "likes-7"
+
+        def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+            return [float("w/7" in t) for t in texts]
+
+    order = rank.by_cross_encoder(FOUND, "What?", Likes7())
+
+    assert FOUND[order[0]].place == "w/7"
+    assert order[1:] == [i for i in range(len(FOUND)) if i != order[0]]
+    assert rank.reordered(FOUND, order[:3])[:1] == [FOUND[order[0]]]
+
+
+def test_the_document_follows_the_order_that_a_model_gave():
+    result = build.assembled(ITEMS, 600, order=lambda found: [len(found) - 1])
+
+    assert result.ranking[0].section == "59"
