@@ -107,9 +107,9 @@ async def ask(
     UnknownSkill.
     """
     clock = opened.clock
-    run_id = str(ids.time_ordered(clock.now()))
     served = opened.agent(agent)
     wanted = skills.wanted(question, served.skills, named=skill)
+    run_id = str(ids.time_ordered(clock.now()))
 
     def tell(kind: events.Kind, **data: Any) -> None:
         progress(events.Event(kind=kind, at=clock.now(), data=data))
@@ -120,47 +120,63 @@ async def ask(
     reader = opened.reader(served, opened.rights(served, caller.principal, surface, place), wanted.skill)
     if invoke.allowed:
         await opened.keep_up(lambda text: tell("status", text=text))
-    model = opened.model(served.model)
     hand = tooling.Hand(
         principal=caller.principal, run_id=run_id, reader=reader, skill=wanted.skill, conversation=conversation
     )
-    run = await turn.turn(
-        turn.Ask(
-            agent=served.name,
-            prompt=_prompt(served, wanted.skill),
-            question=wanted.question,
-            principal=caller.principal,
-            audience=tuple(c.id for c in reader.rights.audience.callers),
-            surface=surface,
-            invoke=invoke,
-            model=model,
-            tools=_tools(opened, served, hand, model),
-            document=_document(opened, served, hand, model, wanted.question),
-            attached=_attached(served, wanted.skill),
-            run_id=run_id,
-            allowance=budgets.allowance(opened, served, caller.principal, wanted.skill and wanted.skill.budget),
-            # An evaluation asks in the name of others: it spends nothing of their day.
-            shared=None if opened.tape else budgets.ledger(opened, served, caller.principal),
-            rules=rules.rules_for(opened, served, exhaustive=case_id is not None),
-            earlier=[(e.question, e.answer) for e in earlier],
-            hosts=opened.catalog.settings.links,
-            config=config(opened, served, wanted.skill),
-            build=opened.stamp,
-            told=await _told(opened, wanted.question, reader) if invoke.allowed else (),
-            case_id=case_id,
-            rep=rep,
-            as_of=as_of,
-        ),
-        db=opened.db,
-        clock=clock,
-        listen=progress,
-        cancel=cancel,
+    prepared = replace(
+        _prepared(opened, served, hand, wanted, invoke, surface, is_case=case_id is not None),
+        told=await _told(opened, wanted.question, reader) if invoke.allowed else (),
+        earlier=[(e.question, e.answer) for e in earlier],
+        case_id=case_id,
+        rep=rep,
+        as_of=as_of,
     )
+    run = await turn.turn(prepared, db=opened.db, clock=clock, listen=progress, cancel=cancel)
     telemetry.observed(run, conversation=conversation)
-    outcome = Outcome(run=run, text=run.answer.markdown if run.answer else run.reason, sources=sources(run))
+    outcome = outcome_of(run)
     tell("answer" if run.answer else "refused", text=outcome.text)
     tell("ended", run_id=run_id, status=run.status, reason=run.reason)
     return outcome
+
+
+def outcome_of(run: record.Run) -> Outcome:
+    """What came of a saved run."""
+    return Outcome(run=run, text=run.answer.markdown if run.answer else run.reason, sources=sources(run))
+
+
+def _prepared(
+    opened: engine.Engine,
+    agent: Agent,
+    hand: tooling.Hand,
+    wanted: skills.Wanted,
+    invoke: Decision,
+    surface: str,
+    *,
+    is_case: bool,
+) -> turn.Ask:
+    """Everything that is decided before the turn begins."""
+    model = opened.model(agent.model)
+    return turn.Ask(
+        agent=agent.name,
+        prompt=_prompt(agent, wanted.skill),
+        question=wanted.question,
+        principal=hand.principal,
+        audience=tuple(c.id for c in hand.reader.rights.audience.callers),
+        surface=surface,
+        invoke=invoke,
+        model=model,
+        tools=_tools(opened, agent, hand, model),
+        document=_document(opened, agent, hand, model, wanted.question),
+        attached=_attached(agent, wanted.skill),
+        run_id=hand.run_id,
+        allowance=budgets.allowance(opened, agent, hand.principal, wanted.skill and wanted.skill.budget),
+        # An evaluation asks in the name of others: it spends nothing of their day.
+        shared=None if opened.tape else budgets.ledger(opened, agent, hand.principal),
+        rules=rules.rules_for(opened, agent, exhaustive=is_case),
+        hosts=opened.catalog.settings.links,
+        config=config(opened, agent, wanted.skill),
+        build=opened.stamp,
+    )
 
 
 async def at(
@@ -212,7 +228,7 @@ def _attached(agent: Agent, skill: Skill | None) -> list[turn.Attachment]:
     return [] if offered is None else [offered]
 
 
-def config(opened: engine.Engine, agent: Agent, skill: Skill | None) -> record.Config:
+def config(opened: engine.Engine, agent: Agent, skill: Skill | None = None) -> record.Config:
     """What may differ between two runs that are compared: every soft part by its hash."""
     catalog = opened.catalog
     prose = {f"agents/{agent.name}/SKILL.md": _sha(agent.prose)}

@@ -68,7 +68,7 @@ class Draft:
         self._start = clean(start)
         self._clock = clock
         self._entries: list[Entry] = []
-        self._calls: list[Call] = []
+        self._parts: list[Any] = []
         self._is_sealed = False
 
     @property
@@ -84,21 +84,21 @@ class Draft:
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls so far, as they are kept."""
-        return tuple(self._calls)
+        return tuple(part for part in self._parts if isinstance(part, Call))
 
     def add(self, part: Part) -> Entry:
         """Something happened. A call's figures and an answer's sentences are read here, once.
 
         Raises RunSealed when the run has ended.
         """
-        part = clean(part)
+        part, data = _cleaned(part)
         if isinstance(part, Call) and part.figures is None:
             part = replace(part, figures=figures_of(part))
-        if isinstance(part, Call):
-            self._calls.append(part)
+            data["figures"] = seal.as_json(part.figures)
         if isinstance(part, Answer) and not part.sentences:
             part = replace(part, sentences=units_of(part.markdown))
-        return self._append(_kind_of(part), seal.as_json(part))
+            data["sentences"] = seal.as_json(part.sentences)
+        return self._append(_kind_of(part), data, part)
 
     def refer(self, kind: str, id: str) -> Entry:
         """A record that is kept elsewhere (`composition`, `decision`, `commit`), or a `note`.
@@ -107,50 +107,67 @@ class Draft:
         """
         if kind not in REFERENCES:
             raise ValueError(f"{kind!r} is not one of {', '.join(REFERENCES)}")
-        return self._append(kind, {"id": _clean_text(id)})
+        data = {"id": _clean_text(id)}
+        return self._append(kind, data, data["id"])
 
     def seal(self, status: Status, *, reason: str = "") -> Run:
         """The run, ended now. Raises RunSealed the second time."""
+        return self.written(status, reason=reason)[0]
+
+    def written(self, status: Status, *, reason: str = "") -> tuple[Run, str]:
+        """The same, and its canonical JSON."""
         if self._is_sealed:
             raise RunSealed(self._start.run_id)
         self._is_sealed = True
-        return assemble(
-            self._start, self._entries, ended_at=self._clock.now(), status=status, reason=_clean_text(reason)
+        parts = [(entry.kind, part) for entry, part in zip(self._entries, self._parts, strict=True)]
+        run = _run(
+            self._start, self._entries, parts, ended_at=self._clock.now(), status=status, reason=_clean_text(reason)
         )
+        return seal.written(run)
 
-    def _append(self, kind: str, data: Any) -> Entry:
+    def _append(self, kind: str, data: Any, part: Any) -> Entry:
         if self._is_sealed:
             raise RunSealed(self._start.run_id)
         entry = Entry(seq=len(self._entries) + 1, at=self._clock.now(), kind=kind, data=data)
         self._entries.append(entry)
+        self._parts.append(part)
         return entry
 
 
 def assemble(start: Start, entries: Sequence[Entry], *, ended_at: datetime, status: Status, reason: str = "") -> Run:
     """The sealed run that `entries` add up to: the same for a turn that ends and for one that died."""
     parts = [(entry.kind, _part(entry)) for entry in entries]
+    return seal.sealed(_run(start, entries, parts, ended_at=ended_at, status=status, reason=reason))
 
+
+def _run(
+    start: Start,
+    entries: Sequence[Entry],
+    parts: Sequence[tuple[str, Any]],
+    *,
+    ended_at: datetime,
+    status: Status,
+    reason: str,
+) -> Run:
     def of(kind: str) -> tuple[Any, ...]:
         return tuple(part for name, part in parts if name == kind)
 
     answers = of("answer")
     started = {f.name: getattr(start, f.name) for f in fields(Start)}
-    return seal.sealed(
-        Run(
-            **started,
-            ended_at=ended_at,
-            status=status,
-            reason=reason,
-            events=tuple(entry.event for entry in entries),
-            calls=of("call"),
-            compositions=of("composition"),
-            decisions=of("decision"),
-            commits=of("commit"),
-            answer=answers[-1] if answers else None,
-            citations=of("citation"),
-            firings=of("firing"),
-            usage=of("usage"),
-        )
+    return Run(
+        **started,
+        ended_at=ended_at,
+        status=status,
+        reason=reason,
+        events=tuple(entry.event for entry in entries),
+        calls=of("call"),
+        compositions=of("composition"),
+        decisions=of("decision"),
+        commits=of("commit"),
+        answer=answers[-1] if answers else None,
+        citations=of("citation"),
+        firings=of("firing"),
+        usage=of("usage"),
     )
 
 
@@ -180,10 +197,17 @@ def units_of(markdown: str) -> tuple[AnswerSentence, ...]:
 
 def clean(value: T) -> T:
     """`value` with secrets masked and halves of surrogate pairs replaced, so that it can be written as UTF-8."""
+    return _cleaned(value)[0]
+
+
+def _cleaned(value: T) -> tuple[T, dict[str, Any]]:
+    """The same, and as plain JSON."""
     plain = seal.as_json(value)
     if isinstance(value, Call):
         plain["args_canonical"] = _clean_args(value.args_canonical)
-    return cast("T", _read(secret.masked_value(_whole(plain)), type(value)))
+    data = secret.masked_value(_whole(plain))
+    read = cast("T", _read(data, type(value)))
+    return read, seal.as_json(read)
 
 
 def hidden(value: Any, person: str) -> Any:
@@ -217,12 +241,13 @@ def _clean_args(args: str) -> str:
 
 
 def _whole(value: Any) -> Any:
+    """Halves of surrogate pairs replaced."""
     if isinstance(value, str):
-        return _clean_text(value)
+        return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
         return [_whole(part) for part in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {_clean_text(key): _whole(part) for key, part in cast("dict[str, Any]", value).items()}
+        return {_whole(key): _whole(part) for key, part in cast("dict[str, Any]", value).items()}
     return value
 
 

@@ -25,7 +25,7 @@ class Recorder:
     async def begin(cls, db: Database, start: Start, *, clock: Clock) -> Recorder:
         """Save the beginning."""
         draft = Draft(start, clock=clock)
-        async with db.transaction() as tx:
+        async with db.statements() as tx:
             await rows.begin(tx, draft.start)
         return cls(db, draft)
 
@@ -40,14 +40,14 @@ class Recorder:
             return
         async with self._turn:
             entries = [self._draft.add(part) for part in parts]
-            async with self._db.transaction() as tx:
+            async with self._db.statements() as tx:
                 await rows.append(tx, self._draft.start.run_id, entries)
 
     async def refer(self, kind: str, id: str) -> None:
         """A record kept elsewhere: `composition`, `decision`, `commit`; or a `note`."""
         async with self._turn:
             entry = self._draft.refer(kind, id)
-            async with self._db.transaction() as tx:
+            async with self._db.statements() as tx:
                 await rows.append(tx, self._draft.start.run_id, [entry])
 
     async def seal(self, status: Status, *, reason: str = "", parts: Sequence[Part] = ()) -> Run:
@@ -57,8 +57,8 @@ class Recorder:
         """
         for part in parts:
             self._draft.add(part)  # the sealed run takes the place of its entries, so these need no rows of their own
-        run = self._draft.seal(status, reason=reason)
-        async with self._db.transaction() as tx:
-            if not await rows.finish(tx, run):
+        run, text = self._draft.written(status, reason=reason)
+        async with self._db.statements() as tx:
+            if not await rows.finish(tx, run, text):
                 raise RunSealed(run.run_id)
         return run

@@ -89,19 +89,31 @@ async def begin(tx: Transaction, start: Start) -> None:
 
 
 async def append(tx: Transaction, run_id: str, entries: Sequence[Entry]) -> None:
-    """Save entries as they happen, in their order. Raises RunSealed when the run is sealed: the database refuses."""
+    """Save entries as they happen, in their order, and that the run is alive: all in one statement.
+
+    Raises RunSealed when the run is sealed: the database refuses.
+    """
+    if not entries:
+        return
     try:
-        for entry in entries:
-            await tx.execute(
-                "insert into run_event (run_id, seq, at, kind, data) values (%s, %s, %s, %s, %s)",
-                (UUID(run_id), entry.seq, entry.at, entry.kind, canonical.dumps(entry.data)),
-            )
+        await tx.execute(
+            "with kept as (insert into run_event (run_id, seq, at, kind, data) select %s, * from "
+            "unnest(%s::integer[], %s::timestamptz[], %s::text[], %s::json[])) "
+            "update run set beat_at = greatest(beat_at, %s) where run_id = %s",
+            (
+                UUID(run_id),
+                [e.seq for e in entries],
+                [e.at for e in entries],
+                [e.kind for e in entries],
+                [canonical.dumps(e.data) for e in entries],
+                entries[-1].at,
+                UUID(run_id),
+            ),
+        )
     except psycopg.Error as error:
         if error.sqlstate == SEALED:
             raise draft.RunSealed(run_id) from error
         raise
-    if entries:
-        await beat(tx, run_id, entries[-1].at)
 
 
 async def beat(tx: Transaction, run_id: str, at: datetime) -> None:
@@ -109,12 +121,15 @@ async def beat(tx: Transaction, run_id: str, at: datetime) -> None:
     await tx.execute("update run set beat_at = greatest(beat_at, %s) where run_id = %s", (at, UUID(run_id)))
 
 
-async def finish(tx: Transaction, run: Run) -> bool:
-    """Save the sealed run in place of its entries. False when it was sealed before, by its turn or as abandoned."""
+async def finish(tx: Transaction, run: Run, text: str | None = None) -> bool:
+    """Save the sealed run in place of its entries. False when it was sealed before, by its turn or as abandoned.
+
+    `text` is its canonical JSON where it is known already.
+    """
     done = await tx.execute(
         "update run set status = %s, ended_at = %s, sha256 = %s, record = %s, sealed_at = %s "
         "where run_id = %s and sealed_at is null",
-        (run.status, run.ended_at, run.sha256, seal.dumps(run), run.ended_at, UUID(run.run_id)),
+        (run.status, run.ended_at, run.sha256, text or seal.dumps(run), run.ended_at, UUID(run.run_id)),
     )
     return done == 1
 

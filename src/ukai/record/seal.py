@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from math import isfinite
 from typing import Any, cast
 
@@ -17,8 +18,12 @@ from ukai.record.run import SCHEMA, Run
 
 def as_json(value: object) -> Any:
     """`value` as plain JSON values. Fields that are None stay out, everything else is written."""
-    if is_dataclass(value) and not isinstance(value, type):
-        pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    names = _names(kind)
+    if names is not None:
+        pairs = ((name, getattr(value, name)) for name in names)
         return {name: as_json(part) for name, part in pairs if part is not None}
     if isinstance(value, tuple | list):
         return [as_json(part) for part in cast("tuple[Any, ...]", value)]
@@ -27,6 +32,15 @@ def as_json(value: object) -> Any:
     if isinstance(value, datetime | Decimal):
         return json.loads(canonical.dumps(value))
     return value
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+@lru_cache(maxsize=64)
+def _names(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass; None for everything else."""
+    return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else None
 
 
 def for_its_reader(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,6 +75,13 @@ def dumps(run: Run) -> str:
 def sealed(run: Run) -> Run:
     """`run` with its hash."""
     return replace(run, sha256=_hash(as_json(run)))
+
+
+def written(run: Run) -> tuple[Run, str]:
+    """`run` with its hash, and its canonical JSON."""
+    document = as_json(run)
+    sha256 = _hash(document)
+    return replace(run, sha256=sha256), canonical.dumps({**document, "sha256": sha256})
 
 
 def verify(run: Run) -> list[Finding]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 MASK = "*"
@@ -44,10 +45,21 @@ def masked_value(value: Any) -> Any:
         return masked(value)
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
-        return {masked(k): _hidden(v) if _NAMES.search(k) else masked_value(v) for k, v in members.items()}
+        return {_name(k): _hidden(v) if _is_secret(k) else masked_value(v) for k, v in members.items()}
     if isinstance(value, list | tuple):
         return [masked_value(part) for part in cast("list[Any]", value)]
     return value
+
+
+@lru_cache(maxsize=4_096)
+def _name(name: str) -> str:
+    """The same names come with every item."""
+    return masked(name)
+
+
+@lru_cache(maxsize=4_096)
+def _is_secret(name: str) -> bool:
+    return _NAMES.search(name) is not None
 
 
 def _hidden(value: Any) -> Any:

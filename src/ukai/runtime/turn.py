@@ -169,6 +169,8 @@ class _Turn:
     meter: Meter
     saved: int = 0
     """How many usages are kept."""
+    read: list[record.Firing] = field(default_factory=list[record.Firing])
+    """Verdicts that are kept with whatever comes next."""
 
     async def ending(self) -> _Ending:
         """From the right to ask to an answer that may leave."""
@@ -180,7 +182,7 @@ class _Turn:
         rules = ask.rules(self.meter) if ask.rules else None
         if rules is not None and rules.count("input"):
             read = await rules.question(ask.question)
-            await self._keep(*read.firings)
+            self.read += read.firings
             if read.text is None:
                 return _Ending(status="blocked", reason=read.reason)
         ended = await self._asked(is_held=rules is not None and rules.count("output") > 0)
@@ -192,7 +194,7 @@ class _Turn:
         if rules is not None and (count := rules.count("output")):
             self._tell("held", rules=count)
             read = await rules.answer(text, self._sealed)
-            await self._keep(*read.firings)
+            self.read += read.firings
             if read.text is None:
                 return _Ending(status="blocked", reason=read.reason)
             text = self._clean(read.text)
@@ -202,7 +204,7 @@ class _Turn:
         """End with what was used and said."""
         if self.ask.shared is not None:
             await self.ask.shared.close((self.clock.now() - self.start.started_at).total_seconds())
-        parts = [*self.meter.used[self.saved :], *ending.parts]
+        parts = [*self._fresh(), *ending.parts]
         return await self.kept.seal(ending.status, reason=ending.reason, parts=parts)
 
     async def _asked(self, *, is_held: bool) -> loop.Ended:
@@ -243,11 +245,15 @@ class _Turn:
         said = record.Answer(markdown=text, sentences=record.units_of(text))
         return record.Run(**started, ended_at=self.clock.now(), status="answered", calls=self.kept.calls, answer=said)
 
-    async def _keep(self, *parts: record.Call | record.Firing) -> None:
+    async def _keep(self, *parts: record.Call) -> None:
         """Kept before the turn goes on, together with what was used until now."""
-        fresh = self.meter.used[self.saved :]
-        self.saved += len(fresh)
-        await self.kept.add(*fresh, *parts)
+        await self.kept.add(*self._fresh(), *parts)
+
+    def _fresh(self) -> list[record.Usage | record.Firing]:
+        """What has not been kept yet: the requests since then, and the verdicts."""
+        used, read = self.meter.used[self.saved :], self.read
+        self.saved, self.read = self.saved + len(used), []
+        return [*used, *read]
 
     def _tell(self, kind: events.Kind, **data: Any) -> None:
         self.listen(events.Event(kind=kind, at=self.clock.now(), data=data))
