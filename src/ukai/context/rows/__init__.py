@@ -52,7 +52,7 @@ def scanned(readable: Clause) -> Clause:
     if not isinstance(readable, Narrow):
         return readable
     (text, params), (within, inner) = readable, readable.within
-    return f"(n.id = any(array({within})) and {text})", [*inner, *params]
+    return f"(n.id in ({within}) and {text})", [*inner, *params]
 
 
 @dataclass(frozen=True, kw_only=True)

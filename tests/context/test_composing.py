@@ -1,0 +1,298 @@
+"""One question, one document for exactly these readers, with a report that tells how it came about (C1-C49)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.context import world
+from tests.context.test_reading import company
+from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
+from ukai import context, store
+from ukai.context import Scope, cache, composing, rows
+from ukai.context.rows import compositions
+from ukai.context.rows import views as listing
+from ukai.context.settings import DEFAULT
+from ukai.context.strategies import STRATEGIES, Asked, Strategy
+
+QUESTION = "Why did Alder Works stop the rollout?"
+EVERYWHERE = Scope(globs=("**",))
+
+
+async def compose(
+    w: world.World, who: str = ANN, question: str = QUESTION, scope: Scope = EVERYWHERE, **more: Any
+) -> context.Composition:
+    asked = {k: more.pop(k) for k in ("budget_tokens", "conversation", "ceiling_tokens", "skill") if k in more}
+    request = context.Request(question=question, scope=scope, **asked)
+    return await context.compose(w.db, request, library=w.library, reader=world.reader(who), clock=CLOCK, **more)
+
+
+def handles(made: context.Composition) -> set[str]:
+    return {i.handle for i in made.items}
+
+
+async def test_the_same_skill_is_another_document_for_another_reader(database: store.Database):
+    w = await company(database)
+
+    ann, ben, tess, mira, stranger = [await compose(w, who) for who in (ANN, BEN, TESS, MIRA, "nobody@y.example")]
+
+    assert "The rollout stopped because the gate waits." in ann.text
+    assert {"Firm#alder", "Memo#a1", "Talk#t1/turn/1", "Month#alder:2026-03"} <= handles(ann)
+    assert "cedar" not in ann.text.lower()
+    assert handles(ben) == {"Firm#cedar", "Memo#c1", "Month#cedar:2026-03"}
+    assert "A maker of gates." not in tess.text
+    assert "walrus" in mira.text
+    assert (stranger.text.strip(), stranger.items, stranger.report.matched) == ("", (), 0)
+
+
+@pytest.mark.parametrize(
+    ("scope", "expected"),
+    [
+        (Scope(globs=("memos/alder/**",)), {"Memo#a1", "Memo#a2"}),
+        (Scope(globs=("memos/**",), exclude=("memos/*/a2",)), {"Memo#a1"}),
+        (Scope(static_ids=("Firm#birch", "Firm#cedar", "Firm#gone")), {"Firm#birch"}),
+        (Scope(globs=("memos/elm/**",), static_ids=("Memo#a9",)), set[str]()),
+        (Scope(), set[str]()),
+    ],
+)
+async def test_a_scope_that_names_nothing_alive_gives_nothing(
+    database: store.Database, scope: Scope, expected: set[str]
+):
+    w = await company(database)
+
+    made = await compose(w, scope=scope)
+
+    assert {h.partition("/")[0] for h in handles(made)} == expected
+    assert made.report.matched == len(expected)
+
+
+async def test_what_is_deleted_or_closed_to_a_reader_is_gone_at_the_next_call_without_any_new_index(
+    database: store.Database,
+):
+    w = await company(database)
+    before = await compose(w)
+
+    await w.write(world.remove("Memo#a1"), world.change("Memo#a2", readers=["group:managers"]))
+    after = await compose(w)
+
+    assert {"Memo#a1", "Memo#a2"} <= handles(before)
+    assert not {"Memo#a1", "Memo#a2"} & handles(after)
+    assert "rollout stopped" not in after.text
+
+
+@pytest.mark.parametrize("budget", [40, 120, 400, 2_000])
+async def test_a_document_keeps_to_its_budget_and_the_report_accounts_for_every_candidate(
+    database: store.Database, budget: int
+):
+    w = await company(database)
+
+    made = await compose(w, MIRA, budget_tokens=budget)
+
+    assert composing.counter().count(made.text) <= budget
+    told = {i for r in made.report.ranking for i in r.items} | {d.section for d in made.report.dropped}
+    assert told >= set(made.report.found)
+    assert {i for r in made.report.ranking if r.level == "none" for i in r.items} <= told - set(made.report.shown)
+
+
+async def test_a_surface_that_cuts_long_replies_says_where_and_the_document_ends_before(database: store.Database):
+    w = await company(database)
+
+    made = await compose(w, MIRA, budget_tokens=5_000, ceiling_tokens=60)
+
+    assert composing.counter().count(made.text) <= 60
+
+
+async def _hangs(ask: Asked) -> Sequence[int]:
+    await ask.tx.value("select pg_sleep(30)")
+    return range(ask.view.size)
+
+
+async def _waits(ask: Asked) -> Sequence[int]:
+    await asyncio.Event().wait()
+    return range(ask.view.size)
+
+
+async def _breaks(ask: Asked) -> Sequence[int]:
+    raise RuntimeError(f"cannot read {ask.view.entries[0].id}")
+
+
+@pytest.mark.parametrize(("find", "mark"), [(_hangs, "timed_out"), (_waits, "timed_out"), (_breaks, "failed")])
+async def test_a_strategy_that_hangs_or_breaks_brings_nothing_and_costs_the_others_nothing(
+    database: store.Database, find: Any, mark: str
+):
+    w = await company(database)
+    broken = Strategy(fires=lambda ask: True, find=find, timeout_ms=lambda s: 30, reads=True)
+
+    made = await compose(w, strategies={"broken": broken, **STRATEGIES})
+    usual = await compose(w)
+
+    step = made.report.graph[0]
+    assert (step.strategy, step.candidates, bool(getattr(step, mark))) == ("broken", 0, True)
+    assert made.text == usual.text
+    assert "cannot read" not in made.report.text
+
+
+async def test_equal_input_gives_equal_bytes_in_whatever_order_rows_come(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await company(database)
+    first = await compose(w, MIRA, budget_tokens=300)
+    rng = random.Random(5)
+
+    for module, name in [(listing, "listed"), (rows, "readable_nodes"), (rows, "nodes")]:
+        original = getattr(module, name)
+
+        async def shuffled(*args: Any, original: Any = original, **named: Any) -> Any:
+            found = await original(*args, **named)
+            rng.shuffle(found)
+            return [
+                replace(n, fields=dict(reversed(n.fields.items()))) if isinstance(n, rows.Node) else n for n in found
+            ]
+
+        monkeypatch.setattr(module, name, shuffled)
+    for _ in range(3):
+        monkeypatch.setattr(cache, "of", lambda _: cache.Views())
+        again = await compose(w, MIRA, budget_tokens=300)
+        assert (again.text, again.report.text) == (first.text, first.report.text)
+
+
+async def test_the_seed_of_the_process_moves_no_byte(database: store.Database, database_url: str):
+    w = await company(database)
+    made = await compose(w)
+    code = (
+        "import asyncio, hashlib, sys\n"
+        "from tests.context import test_composing as t, world\n"
+        "from ukai import store\n"
+        "async def main():\n"
+        "    async with store.connect(sys.argv[1]) as db:\n"
+        "        made = await t.compose(world.World(db=db))\n"
+        "        print(hashlib.sha256((made.text + made.report.text).encode()).hexdigest())\n"
+        "asyncio.run(main())\n"
+    )
+
+    digests = [await asyncio.to_thread(_in_a_process_of_its_own, code, database_url, seed) for seed in ("1", "2")]
+
+    ours = hashlib.sha256((made.text + made.report.text).encode()).hexdigest()
+    assert digests == [ours, ours]
+
+
+def _in_a_process_of_its_own(code: str, url: str, seed: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code, url],
+        env=os.environ | {"PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+async def test_a_conversation_is_not_sent_the_same_again_unless_it_changed(database: store.Database):
+    w = await company(database)
+    first = await compose(w, conversation="c1")
+    again = await compose(w, conversation="c1")
+    other = await compose(w, conversation="c2")
+    somebody = await compose(w, MIRA, conversation="c1")
+    await w.write(world.change("Memo#a1", body="The rollout goes on in May."))
+    await w.follow()
+    changed = await compose(w, conversation="c1")
+
+    said = "The rollout stopped because the gate waits."
+    assert said in first.text
+    assert said not in again.text
+    assert "Memo#a1" in again.text
+    assert said in other.text
+    assert said in somebody.text
+    assert "The rollout goes on in May." in changed.text
+
+
+async def test_a_huge_value_is_put_aside_for_this_audience_alone(database: store.Database):
+    w = await company(database)
+    await w.write(world.change("Firm#alder", tier="wide " * 9_000))
+    await w.follow()
+
+    made = await compose(w)
+    ref = made.text.partition("fetch_offloaded ")[2].partition("]")[0].split()[0].strip("`")
+    again = await compose(w)
+
+    async def fetched(who: str) -> str | None:
+        return await context.fetch_offloaded(database, ref, library=w.library, reader=world.reader(who))
+
+    assert len(ref) == 32
+    assert ref in again.text
+    assert composing.counter().count(made.text) < 5_000
+    assert await fetched(ANN) == "wide " * 9_000
+    assert await fetched(MIRA) is None
+    assert await fetched(BEN) is None
+    assert await context.fetch_offloaded(database, "0" * 32, library=w.library, reader=world.reader(ANN)) is None
+    await w.write(world.change("Firm#alder", owner=BEN))
+    assert await fetched(ANN) is None
+
+
+async def test_why_something_is_not_in_a_document_is_told_to_its_readers_alone(database: store.Database):
+    w = await company(database)
+    made = await compose(w, scope=Scope(globs=("memos/**",), exclude=("memos/*/a2",)))
+
+    async def why(name: str, who: str = ANN) -> str:
+        found = await context.explain(database, made.id, name, library=w.library, reader=world.reader(who))
+        return "nothing" if found is None else f"{found.is_shown} {' '.join(found.lines)}"
+
+    assert (await why("Memo#a1")).startswith("True rank 1")
+    assert "excludes memos/*/a2" in await why("Memo#a2")
+    assert "no glob of the scope covers its place, firms/alder" in await why("Firm#alder")
+    hidden, absent = await why("Memo#a3"), await why("Memo#zz")
+    assert hidden == absent == "False there is no record of this name that you may read"
+    assert await why("Firm#cedar") == absent
+    assert await why("Memo#a1", MIRA) == "nothing"
+    assert await why("Memo#a1", BEN) == "nothing"
+
+
+async def test_a_replay_gives_the_same_bytes_or_names_what_changed(database: store.Database):
+    w = await company(database)
+    made = await compose(w, budget_tokens=200)
+
+    async def again(**more: Any) -> context.Replayed | None:
+        return await context.replay(database, made.id, library=w.library, reader=world.reader(ANN), **more)
+
+    same = await again()
+    assert same is not None
+    assert (same.same, same.text, same.changed) == (True, made.text, ())
+    await w.write(world.change("Memo#a3", body="What managers alone read."), *world.memo("c9", "cedar", "Hidden."))
+    await w.follow()
+    assert (await again()) == same
+    await w.write(world.change("Memo#a1", body="It goes on."))
+    other = await again(settings=replace(DEFAULT, fetch_all=1))
+    assert other is not None
+    assert not other.same
+    assert other.changed[:2] == ("records in scope", "the thresholds or the strategies")
+    assert "Memo#a1 says something else" in other.changed
+    assert await context.replay(database, made.id, library=w.library, reader=world.reader(MIRA)) is None
+
+
+async def test_compositions_are_kept_with_their_reports_and_forgotten_in_time(database: store.Database):
+    w = await company(database)
+    made = await compose(w, conversation="c1")
+    await compose(w, MIRA)
+
+    async with database.transaction() as tx:
+        kept = await compositions.saved(tx, made.id)
+        assert kept is not None
+        assert json.loads(kept.report) == json.loads(made.report.text)
+        assert (kept.principals, kept.agent, kept.at) == ((ANN,), "coach", CLOCK.now())
+        assert await compositions.delete_compositions(tx, CLOCK.now()) == 0
+        assert await compositions.delete_compositions(tx, CLOCK.now().replace(year=2027)) == 2
+        assert await tx.value("select count(*) from composition_report") == 0
+        assert await tx.value("select count(*) from given") == 0
