@@ -84,6 +84,21 @@ async def test_a_later_write_to_a_field_is_named_with_its_commit_author_and_time
     await given.undone(database, first.commit)  # in reverse order nothing stands in the way
 
 
+async def test_an_undo_of_something_earlier_is_a_later_write_too(database: store.Database):
+    await given.town(database, size=0)
+    first = await world.done(database, world.change("Town#a", size=1))
+    second = await world.done(database, world.change("Town#a", size=2))
+    undone = await given.undone(database, second.commit)
+    before = await given.undone(database, first.commit)  # size is 0 again
+
+    [told] = given.rejections(await given.undo(database, undone.commit))
+
+    assert (told.code, told.field, told.received) == ("conflict", "size", str(before.commit))
+    await given.undone(database, before.commit)
+    await given.undone(database, undone.commit)
+    assert (await given.props(database, "Town#a"))["size"] == 2
+
+
 async def test_a_later_write_to_another_field_is_kept(database: store.Database):
     await given.town(database, size=1)
     first = await world.done(database, world.change("Town#a", size=2))

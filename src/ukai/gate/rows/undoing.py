@@ -84,7 +84,7 @@ async def take_back(tx: store.Transaction, commits: Sequence[UUID], *, by: UUID)
 
 async def later_writes(tx: store.Transaction, touched: Sequence[Touched]) -> list[dict[str, Any]]:
     """The last write after each part, of those that are in force: a commit that was taken back does not count, and
-    neither does the one that took it back. `place` counts in `touched`.
+    neither does the one that took it back, unless what it took back was there before. `place` counts in `touched`.
     """
     return await dicts(
         tx,
@@ -93,8 +93,11 @@ async def later_writes(tx: store.Transaction, touched: Sequence[Touched]) -> lis
            from unnest(%s::uuid[], %s::text[], %s::bigint[]) with ordinality t(id, field, seq, place)
            join change c on c.id = t.id and c.seq > t.seq
            join commit m on m.id = c.commit
-           where m.undone_by is null and not exists (select 1 from undo u where u.commit = m.id)
-             and c.fields <> '{@readers}' and (t.field = '' or t.field = any (c.fields) or c.op <> 'update')
+           where m.undone_by is null and c.fields <> '{@readers}'
+             and (t.field = '' or t.field = any (c.fields) or c.op <> 'update')
+             and (not exists (select 1 from undo u where u.commit = m.id) or exists (
+                 select 1 from undo u join change p on p.commit = u.undone and p.id = c.id and p.seq < t.seq
+                 where u.commit = m.id and (t.field = '' or t.field = any (p.fields) or p.op <> 'update')))
            order by t.place, c.seq desc""",
         ([t.id for t in touched], [t.field for t in touched], [t.seq for t in touched]),
     )
