@@ -68,6 +68,11 @@ def kept(trials: int, seed: int, world: World, effect: float) -> float:
     return hits / trials
 
 
+def is_better(gap: stats.Difference) -> bool:
+    """The verdict where every difference matters."""
+    return gap.word(larger_than=0.0) == "better"
+
+
 def run(options: Mapping[str, str]) -> Report:
     """False and true verdicts by effect, beside the stated power."""
     given = {"trials": 1_000, "seed": 7, "cases": 200, "repeats": 3, "subjects": 0, "draws": 2_000}
@@ -77,7 +82,7 @@ def run(options: Mapping[str, str]) -> Report:
     figures: dict[str, float] = {}
     for effect in EFFECTS:
         name = f"{round(100 * effect):02}"
-        figures[f"better_{name}"] = rate(trials, seed, world, effect, lambda d: d.word(larger_than=0.05) == "better")
+        figures[f"better_{name}"] = rate(trials, seed, world, effect, is_better)
         figures[f"kept_{name}"] = kept(trials, seed, world, effect)
         if effect:
             figures[f"stated_power_{name}"] = power.power(

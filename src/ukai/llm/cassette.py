@@ -135,13 +135,13 @@ def _lines(value: Any, at: str = "") -> Iterator[str]:
 
 
 class Taped(Model):
-    """A model whose replies come from a cassette; the model itself is built when something must be recorded."""
+    """A model whose replies come from a cassette; the model itself is built when it has to be asked, and not before."""
 
     def __init__(
         self,
         name: str,
         build: Callable[[], Model],
-        cassette: Cassette,
+        cassette: Cassette | None,
         rep: int,
         *,
         missed: Callable[[CassetteMiss], object] = lambda _: None,
@@ -167,16 +167,19 @@ class Taped(Model):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """The recorded response. Raises CassetteMiss."""
+        tape = self._cassette
+        if tape is None:
+            return await self._build().request(messages, model_settings, model_request_parameters)
         asked = rendered(self._name, messages, model_settings, model_request_parameters)
-        kept = self._cassette.find(asked, self._rep)
+        kept = tape.find(asked, self._rep)
         if kept is None:
-            if not self._cassette.is_recording:
-                miss = self._cassette.missing(asked)
+            if not tape.is_recording:
+                miss = tape.missing(asked)
                 self._missed(miss)
                 raise miss
             made = await self._build().request(messages, model_settings, model_request_parameters)
             kept = ModelMessagesTypeAdapter.dump_python([made], mode="json")[0]
-            self._cassette.add(asked, self._rep, kept)
+            tape.add(asked, self._rep, kept)
         (response,) = ModelMessagesTypeAdapter.validate_python([kept])
         assert isinstance(response, ModelResponse)
         return response

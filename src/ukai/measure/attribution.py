@@ -113,8 +113,7 @@ def moved(
         key: stats.paired(left.get(key, {}), right.get(key, {}), cluster=clusters, seed=seed)
         for key in sorted(left.keys() | right.keys())
     }
-    p_values = {str(key): gap.p for key, gap in gaps.items() if gap.cases}
-    adjusted = stats.benjamini_hochberg(p_values)
+    adjusted = stats.reported({str(key): gap for key, gap in gaps.items() if gap.cases})
     made = [
         _moved(key, left.get(key, {}), right.get(key, {}), gap, adjusted[str(key)], changed)
         for key, gap in gaps.items()

@@ -137,7 +137,7 @@ def rows(before: Sequence[Weighed], after: Sequence[Weighed], *, pool: facts.Poo
         )
         if left.keys() & right.keys():
             found[name] = left, right, stats.paired(left, right, cluster=clusters, seed=seed)
-    adjusted = stats.benjamini_hochberg({name: gap.p for name, (_, _, gap) in found.items()})
+    adjusted = stats.reported({name: gap for name, (_, _, gap) in found.items()})
     return tuple(_row(QUANTITIES[name], left, right, gap, adjusted[name]) for name, (left, right, gap) in found.items())
 
 

@@ -86,8 +86,8 @@ def stage(
         reason = f"{few} subjects in {' and '.join(splits)}, and {stats.MIN_CLUSTERS} are the least that can be judged"
         return Stage(name=name, passes=False, reasons=(f"not enough runs: {reason}",), rows=made)
     good, reason = _primary(primary, require, larger_than)
-    adjusted = stats.holm({row.quantity.name: row.difference.p for row in gated})
-    worse = [row for row in gated if _is_worse(row, adjusted[row.quantity.name])]
+    adjusted = stats.holm({row.quantity.name: row.difference.p for row in gated if not row.difference.is_still})
+    worse = [row for row in gated if _is_worse(row, adjusted.get(row.quantity.name, 1.0))]
     reasons = [reason, *(f"{row.quantity.name} got worse: {_told(row)}" for row in worse if row is not primary)]
     return Stage(name=name, passes=good and not worse, reasons=tuple(reasons), rows=made)
 

@@ -32,8 +32,8 @@ class Judge(Protocol):
         """The models that judge."""
         ...
 
-    async def __call__(self, run: record.Run, /) -> tuple[record.Firing, ...]:
-        """Every rule's verdict on the question and on the answer as the agent first wrote it."""
+    async def __call__(self, run: record.Run, time: int, /) -> tuple[record.Firing, ...]:
+        """Every rule's verdict on the question and on the answer as the agent first wrote it, read for the nth time."""
         ...
 
 
@@ -48,10 +48,10 @@ async def judged_again(
     """Each run so often, with the verdicts of `judge` in place of its own and everything else held."""
     for number, one in enumerate(kept, 1):
         config = replace(one.run.config, guardrails=dict(judge.wording), model=judge.model)
-        for time in range(times):
-            firings = await judge(one.run)
-            run = replace(one.run, run_id=f"{one.run.run_id}/{time + 1}", firings=firings, config=config, sha256="")
-            keep(replace(one, rep=(one.rep - 1) * times + time + 1, run=run))
+        for time in range(1, times + 1):
+            firings = await judge(one.run, time)
+            run = replace(one.run, run_id=f"{one.run.run_id}/{time}", firings=firings, config=config, sha256="")
+            keep(replace(one, rep=(one.rep - 1) * times + time, run=run))
         progress(f"answers judged again: {number} of {len(kept)}")
 
 

@@ -78,6 +78,12 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     return adjusted
 
 
+def reported(gaps: Mapping[str, Difference]) -> dict[str, float]:
+    """Adjusted p by name for a report, over everything that moved at all."""
+    adjusted = benjamini_hochberg({name: gap.p for name, gap in gaps.items() if not gap.is_still})
+    return {name: adjusted.get(name, 1.0) for name in gaps}
+
+
 def benjamini_hochberg(p_values: Mapping[str, float]) -> dict[str, float]:
     """Adjusted p by name, for a report: the share of false alarms among those told stays what it says."""
     adjusted: dict[str, float] = {}
@@ -127,15 +133,22 @@ class Difference:
     """
 
     def word(self, *, larger_than: float, alpha: float = ALPHA, p: float | None = None) -> Word:
-        """The verdict. `no difference` means none larger than that, and is earned like the other two.
+        """The verdict. `no difference` means none larger than that, however sure a smaller one is, and it is earned.
 
         `p` takes the place of the own one where many were asked at once (Holm, Benjamini-Hochberg).
         """
         if self.clusters < MIN_CLUSTERS:
             return "not enough runs"
+        if -larger_than <= self.low and self.high <= larger_than:
+            return "no difference"
         if (self.p if p is None else p) <= alpha and abs(self.mean) > (self.noise or 0.0):
             return "better" if self.mean > 0 else "worse"
-        return "no difference" if -larger_than <= self.low and self.high <= larger_than else "not enough runs"
+        return "not enough runs"
+
+    @property
+    def is_still(self) -> bool:
+        """Whether no case moved at all: no test of it could find anything, so it counts for none (Tarone 1990)."""
+        return self.mean == self.low == self.high == 0.0
 
     @property
     def detectable(self) -> float:
@@ -208,11 +221,15 @@ def _bootstrap(groups: Sequence[Sequence[float]], *, draws: int, seed: int) -> t
     tail = NormalDist().cdf(-wider * t_quantile(1 - ALPHA / 2, df))
     # Differences of binary fractions that are one number come out as several: a whisker is no side.
     below, above = int((means <= 1e-12).sum()), int((means >= -1e-12).sum())
-    side = max(min(below, above), 0.5) / draws
-    z = NormalDist().inv_cdf(min(side, 0.5))
-    p = min(1.0, 2 * (1 - t_cdf(-z / wider, df)))
     low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high), p, float(means.std()) * wider
+    middle, se = float(means.mean()), float(means.std()) * wider
+    if side := min(below, above):
+        t = -NormalDist().inv_cdf(min(side / draws, 0.5)) / wider
+    else:
+        t = abs(middle) / se if se > 1e-12 else 1e3  # beyond what draws can count
+    # Signs alone go all one way once in 2 to the number of clusters: nothing is surer than that.
+    p = min(1.0, max(2 * (1 - t_cdf(t, df)), 2.0 ** (1 - len(groups))))
+    return float(low), float(high), p, se
 
 
 def t_cdf(t: float, df: int) -> float:

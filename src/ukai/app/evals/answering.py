@@ -5,23 +5,27 @@ An evaluation writes nothing: proposals are asked dry, and other tools that writ
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from pydantic_core import to_jsonable_python
 
 from ukai import record
 from ukai.app import ask, engine, identity
-from ukai.app.evals import judges
+from ukai.context.rows import compositions
 from ukai.kit import canonical
 from ukai.kit.errors import ToolFailed, ToolRetry
 from ukai.kit.finding import Finding
 from ukai.llm.cassette import Cassette, CassetteMiss, Request, Taped
+from ukai.measure import composition
 from ukai.measure.bank import Question
 from ukai.measure.evaluation import Answered, Parts
 from ukai.runtime.tools import Bound
+from ukai.runtime.verdicts import Forgetful
 
 DRY = "propose_delta"
 """The tool that writes and can be asked what it would do."""
@@ -43,11 +47,15 @@ class Asking:
         """Of everything that a tool's reply depends on beside its arguments; saved in each run as the tree that ran."""
         return canonical.sha256({name: dict(self.parts.get(name, {})) for name in ("code", "corpus")})
 
+    def taped(self, tape: Tape) -> engine.Engine:
+        """The engine behind a tape, without its memory of verdicts: a rule that flips by itself is seen to."""
+        stamp = replace(self.opened.stamp, tree=self.state)
+        return replace(self.opened, tape=tape, stamp=stamp, verdicts=Forgetful(db=self.opened.db))
+
     async def __call__(self, question: Question, rep: int, /) -> Answered:
         """One turn. What the cassette lacks comes back as findings, and the run does not count."""
-        tape = _Tape(asking=self, rep=rep)
-        stamp = replace(self.opened.stamp, tree=self.state)
-        opened = judges.forgetful(replace(self.opened, tape=tape, stamp=stamp))
+        tape = Tape(asking=self, rep=rep)
+        opened = self.taped(tape)
         assert question.agent is not None
         try:
             outcome = await ask.ask(
@@ -62,11 +70,11 @@ class Asking:
             return Answered(findings=(_missed(question, rep, miss),))
         if tape.misses:
             return Answered(findings=(_missed(question, rep, tape.misses[0]),))
-        return Answered(run=outcome.run)
+        return Answered(run=outcome.run, compositions=await _compositions(self.opened, outcome.run))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tape:
+class Tape:
     """Between one turn and its models and tools."""
 
     asking: Asking
@@ -75,9 +83,8 @@ class _Tape:
     """Of this turn: a rule or a loop may have swallowed what was raised."""
 
     def model(self, use: str, build: Callable[[], Any]) -> Any:
-        """The model, or what plays its replies."""
-        cassette = self.asking.cassette
-        return build() if cassette is None else Taped(use, build, cassette, self.rep, missed=self.misses.append)
+        """What plays its replies, or builds it when it is asked."""
+        return Taped(use, build, self.asking.cassette, self.rep, missed=self.misses.append)
 
     def tool(self, agent: str, principal: str, bound: Bound) -> Bound:
         """The tool, kept from writing, its replies kept or played."""
@@ -116,6 +123,19 @@ async def _unwritten(bound: Bound, **arguments: Any) -> Any:
     if bound.spec.name == DRY:
         return await bound.call(**{**arguments, "dry_run": True})
     raise ToolFailed("this is an evaluation: tools that write are not called")
+
+
+async def _compositions(opened: engine.Engine, run: record.Run) -> tuple[composition.Saved, ...]:
+    """What was put before the model, section by section."""
+    async with opened.db.snapshot() as tx:
+        found = [await compositions.saved(tx, UUID(id)) for id in run.compositions]
+    made: list[composition.Saved] = []
+    for one in found:
+        if one is not None:
+            report = json.dumps({"id": str(one.id), **json.loads(one.report)})
+            read, _ = composition.read(report, name=str(one.id))
+            made += [read] if read is not None else []
+    return tuple(made)
 
 
 def _missed(question: Question, rep: int, miss: CassetteMiss) -> Finding:

@@ -7,59 +7,45 @@ from dataclasses import dataclass, replace
 
 from ukai import record
 from ukai.app import ask, budgets, engine, rules
+from ukai.app.evals import answering
 from ukai.measure import firings
 from ukai.measure.bank import Example
 from ukai.measure.evaluation import Judged
+from ukai.runtime import mending
 from ukai.runtime.agent import Agent
 from ukai.runtime.budget import Purse
 from ukai.runtime.metered import Meter
-from ukai.runtime.rules.judged import Judged as Verdict
-from ukai.runtime.verdicts import Key, Verdicts
-
-
-class Forgetful(Verdicts):
-    """Remembers no verdict, so that a rule that flips by itself is seen to."""
-
-    async def get(self, key: Key) -> Verdict | None:
-        """Nothing."""
-        return None
-
-    async def put(self, key: Key, judged: Verdict) -> None:
-        """Nothing."""
-
-
-def forgetful(opened: engine.Engine) -> engine.Engine:
-    """The engine without its memory of verdicts."""
-    return replace(opened, verdicts=Forgetful(db=opened.db))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The rules of one agent, read anew every time: the engine's own memory of verdicts is left out."""
+    """The rules of one agent, read anew every time."""
 
-    opened: engine.Engine
+    asking: answering.Asking
     agent: Agent
 
     @property
     def wording(self) -> Mapping[str, str]:
         """Rule -> `version sha256`."""
-        return ask.config(self.opened, self.agent, None).guardrails
+        return ask.config(self.asking.opened, self.agent, None).guardrails
 
     @property
     def model(self) -> str:
         """The agent's model, and those that judge."""
-        catalog = self.opened.catalog
+        catalog = self.asking.opened.catalog
         named = sorted({m for rule in self.agent.guardrails if (m := catalog.guardrails[rule].model) is not None})
         judges = ", ".join(catalog.models.resolve(name).spec.use for name in named)
         return f"{self.agent.model_use or self.agent.model} judged by {judges or 'code'}"
 
-    async def __call__(self, run: record.Run, /) -> tuple[record.Firing, ...]:
+    async def __call__(self, run: record.Run, time: int, /) -> tuple[record.Firing, ...]:
         """Both stages: what the question and what the answer, as the agent first wrote it, make the rules say."""
-        made = rules.rules_for(forgetful(self.opened), self.agent, exhaustive=True)
+        opened = self.asking.taped(answering.Tape(asking=self.asking, rep=time))
+        made = rules.rules_for(opened, self.agent, exhaustive=True)
         if made is None:
             return ()
-        allowance = budgets.allowance(self.opened, self.agent, run.principal)
-        judges = made(Meter(purse=Purse(allowance=allowance)))
+        purse = Purse(allowance=budgets.allowance(opened, self.agent, run.principal))
+        # Nothing is mended by a model: the verdicts are what is asked for, and the agent is not to cost anything.
+        judges = replace(made(Meter(purse=purse)), mend=mending.withhold)
         asked = await judges.question(run.question)
         text = written(run)
         if text is None:
@@ -77,8 +63,9 @@ def written(run: record.Run) -> str | None:
     return run.answer.markdown if run.answer else None
 
 
-async def examples(opened: engine.Engine, asked: Sequence[Example]) -> list[Judged]:
+async def examples(asking: answering.Asking, asked: Sequence[Example]) -> list[Judged]:
     """What each rule says to its owner's examples, as questions or as answers by its stage."""
+    opened = asking.opened
     found: list[Judged] = []
     for example in asked:
         rule = opened.catalog.guardrails[example.rule]
@@ -86,7 +73,7 @@ async def examples(opened: engine.Engine, asked: Sequence[Example]) -> list[Judg
         if agent is None:
             continue  # a rule that reaches nobody is lint's to tell
         run = _bare(opened, agent, example.text, is_question=rule.stage == "input")
-        verdicts = await Rules(opened=opened, agent=replace(agent, guardrails=(rule.id,)))(run)
+        verdicts = await Rules(asking=asking, agent=replace(agent, guardrails=(rule.id,)))(run, 1)
         said = firings.said(replace(run, firings=verdicts)).get(rule.id, "pass")
         found.append(Judged(example=example.id, said=said))
     return found

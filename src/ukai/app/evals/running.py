@@ -130,14 +130,14 @@ async def _judging(opened: engine.Engine, wanted: Wanted) -> Planned:
     return Planned(opened=opened, header=header, path=folder.path_of(opened.root, header.name), findings=())
 
 
-async def _judged(planned: Planned, done: Evaluation, *, progress: Progress) -> None:
+async def _judged(planned: Planned, done: Evaluation, asking: answering.Asking, *, progress: Progress) -> None:
     """By agent, what was not judged yet."""
     source = folder.read(planned.opened.root, planned.header.answers_of)
     missing = {(q.id, (rep - 1) // judging.TIMES + 1) for q, rep in done.missing}
     for name in sorted({q.agent for q in planned.header.asked if q.agent}):
         asked = {q.id for q in planned.header.asked if q.agent == name}
         todo = [kept for kept in source.kept if kept.question in asked and (kept.question, kept.rep) in missing]
-        judge = judges.Rules(opened=planned.opened, agent=planned.opened.agent(name))
+        judge = judges.Rules(asking=asking, agent=planned.opened.agent(name))
         await judging.judged_again(todo, judge, lambda kept: folder.append(planned.path, kept), progress=progress)
 
 
@@ -147,11 +147,11 @@ async def asked(
     """Everything that is not there yet. Raises EvaluationBegun."""
     opened, header = planned.opened, planned.header
     done = begun(opened.root, planned.path, header)
-    if header.answers_of:
-        await _judged(planned, done, progress=progress)
-        return await _ended(planned, done), []
     cassette = Cassette(path=wanted.cassette, is_recording=wanted.is_recording) if wanted.cassette else None
     asking = answering.Asking(opened=opened, parts=header.parts, cassette=cassette, is_live=wanted.is_live)
+    if header.answers_of:
+        await _judged(planned, done, asking, progress=progress)
+        return await _ended(planned, done, asking), []
     try:
         findings = await evaluation.ask_all(
             done.missing,
@@ -162,14 +162,14 @@ async def asked(
         )
     except BaseExceptionGroup as group:
         raise _first(group) from None
-    return await _ended(planned, done), findings
+    return await _ended(planned, done, asking), findings
 
 
-async def _ended(planned: Planned, done: Evaluation) -> Evaluation:
+async def _ended(planned: Planned, done: Evaluation, asking: answering.Asking) -> Evaluation:
     """With what the rules say to their examples, as it now lies in the file."""
     known = {judged.example for judged in done.judged}
     todo = [example for example in planned.header.examples if example.id not in known]
-    for said in await judges.examples(planned.opened, todo):
+    for said in await judges.examples(asking, todo):
         folder.append(planned.path, said)
     return folder.read(planned.opened.root, str(planned.path))
 
