@@ -32,8 +32,7 @@ async def test_a_mention_is_answered_in_its_thread_with_the_words_of_the_answer(
         world.seen(ROOM, body["event"]["ts"])
         == "Harbor waits for security.\n\n\u2022 asked on 3 May [Call#harbor-12/turn/31]"
     )
-    assert "searching records" in world.statuses
-    assert world.statuses[-1] == ""
+    assert world.statuses == ["reading your question", "searching records", ""]
 
 
 async def test_nothing_is_acknowledged_before_it_is_saved(world: FakeSlack, install: Install, database: store.Database):

@@ -224,15 +224,22 @@ async def test_a_process_that_was_thought_dead_does_not_post_beside_the_one_that
     world: FakeSlack, database: store.Database
 ):
     question = asked(world)
-    second = Deliveries(carried(world, database, Agent(says=answering("second"))), agent="a")
+    late = asyncio.Event()
 
-    async def ask(*arguments: Any) -> Answer:
+    async def second_ask(*arguments: Any) -> Answer:
+        await late.wait()
+        return answering("second")(arguments[0])
+
+    second = Deliveries(replace(carried(world, database, Agent()), ask=second_ask), agent="a")
+
+    async def first_ask(*arguments: Any) -> Answer:
         await expire(database)
         await second.resume()
-        await second.settled()
         return answering("first")(arguments[0])
 
-    await finished(Deliveries(replace(carried(world, database, Agent()), ask=ask), agent="a"), question)
+    await finished(Deliveries(replace(carried(world, database, Agent()), ask=first_ask), agent="a"), question)
+    late.set()
+    await second.settled()
 
     assert world.seen(ROOM, question.ts) == "second"
 

@@ -194,8 +194,8 @@ class Carrier:
             while (event := await _next(told)) is not None:
                 if event.kind == "started":
                     await self._moved(now, "asked", run_id=str(event.data["run_id"]))
-                line = event.line or line
-                if line:
+                if event is _FADED or event.line not in ("", line):
+                    line = event.line or line
                     await self.chat.status(now.question, line)
 
         telling = asyncio.create_task(tell())
@@ -300,10 +300,14 @@ class Carrier:
             await asyncio.gather(beat, return_exceptions=True)
 
 
+_FADED = Event(kind="status", at=datetime.min.replace(tzinfo=UTC))
+"""Nothing new: what was shown has to be shown again."""
+
+
 async def _next(told: asyncio.Queue[Event | None]) -> Event | None:
-    """The next event; after a while without any, one that says nothing new, since a status fades."""
+    """The next event; `_FADED` after a while without any."""
     try:
         async with asyncio.timeout(FADES_S):
             return await told.get()
     except TimeoutError:
-        return Event(kind="ended", at=datetime.min.replace(tzinfo=UTC))
+        return _FADED

@@ -37,7 +37,7 @@ class Script:
                 outcome = {"call_id": data["call_id"], "label": data["label"], "items": data["items"]}
                 yield {"type": "CUSTOM", "name": "ukai.tool", "value": outcome}
             case "status" | "composed" | "held":
-                yield from self._next(one.line)
+                yield from self._next(one.line.rpartition(":")[0] or one.line)
             case _:
                 return  # the answer comes with the outcome
 
