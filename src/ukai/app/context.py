@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,7 +14,7 @@ from ukai.app import engine
 from ukai.context import explaining
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.rows import compositions
-from ukai.kit import suggest
+from ukai.kit import suggest, unicode
 from ukai.kit.errors import PermanentError
 from ukai.runtime.agent import Agent, Skill
 
@@ -47,19 +48,55 @@ async def compose(
 ) -> dict[str, Any]:
     """The document with its report. Raises UnknownAgent, UnknownSkill, NotInvoked."""
     async with engine.opened(path) as opened:
-        served = opened.agent(agent)
-        named = _skill(served, skill)
-        reader = _reader(opened, served, opened.principal(principal), named)
+        who = opened.principal(principal)
         await opened.keep_up(progress)
-        request = context.Request(
-            question=question,
-            scope=(named.scope if named else None) or served.scope or WHEREVER_RIGHTS_REACH,
-            skill=skill or "",
+        return await composed(
+            opened,
+            agent,
+            question,
+            principal=who,
+            skill=skill,
             budget_tokens=budget_tokens,
             conversation=conversation,
         )
-        made = await context.compose(opened.db, request, library=opened.library, reader=reader, clock=opened.clock)
+
+
+async def composed(
+    opened: engine.Engine,
+    agent: str,
+    question: str,
+    *,
+    principal: str,
+    surface: str = "cli",
+    skill: str | None = None,
+    budget_tokens: int | None = None,
+    ceiling_tokens: int | None = None,
+    conversation: str | None = None,
+) -> dict[str, Any]:
+    """The same in a workspace that is open; `ceiling_tokens` is what whoever reads can take at most."""
+    served = opened.agent(agent)
+    named = _skill(served, skill)
+    reader = _reader(opened, served, principal, named, surface)
+    request = context.Request(
+        question=unicode.storable(question),
+        scope=(named.scope if named else None) or served.scope or WHEREVER_RIGHTS_REACH,
+        skill=skill or "",
+        budget_tokens=budget_tokens,
+        conversation=None if conversation is None else unicode.storable(conversation),
+    )
+    if ceiling_tokens is not None:
+        request = replace(request, ceiling_tokens=min(ceiling_tokens, request.ceiling_tokens))
+    made = await context.compose(opened.db, request, library=opened.library, reader=reader, clock=opened.clock)
     return {"id": str(made.id), "text": made.text, "report": shown(made.report.as_json(), dict(made.ms))}
+
+
+async def fetched(opened: engine.Engine, agent: str, ref: str, *, principal: str, surface: str = "cli") -> str | None:
+    """What was put aside under `ref`, read anew under their rights. None: there is none, or none for them.
+
+    Raises UnknownAgent, NotInvoked.
+    """
+    reader = _reader(opened, opened.agent(agent), principal, None, surface)
+    return await context.fetch_offloaded(opened.db, ref, library=opened.library, reader=reader)
 
 
 async def explain(path: Path, id: str, name: str | None, *, principal: str | None) -> dict[str, Any]:
@@ -68,7 +105,9 @@ async def explain(path: Path, id: str, name: str | None, *, principal: str | Non
         return await explained(opened, id, name, principal=opened.principal(principal))
 
 
-async def explained(opened: engine.Engine, id: str, name: str | None, *, principal: str) -> dict[str, Any]:
+async def explained(
+    opened: engine.Engine, id: str, name: str | None, *, principal: str, surface: str = "cli"
+) -> dict[str, Any]:
     """The same in a workspace that is open. Raises NoSuchComposition."""
     saved = await _saved(opened, id)
     access = opened.catalog.access
@@ -86,7 +125,7 @@ async def explained(opened: engine.Engine, id: str, name: str | None, *, princip
             "report": shown(json.loads(saved.report), json.loads(saved.timing)),
         }
     served = opened.agent(saved.agent)
-    reader = _reader(opened, served, principal, served.skills.get(saved.skill))
+    reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
     found = await explaining.explained(opened.db, saved, name, library=opened.library, reader=reader)
     return {"id": str(saved.id), **found.as_json()}
 
@@ -129,8 +168,8 @@ def _skill(agent: Agent, name: str | None) -> Skill | None:
     return found
 
 
-def _reader(opened: engine.Engine, agent: Agent, principal: str, skill: Skill | None) -> Reader:
-    rights = opened.rights(agent, principal, "cli")
+def _reader(opened: engine.Engine, agent: Agent, principal: str, skill: Skill | None, surface: str) -> Reader:
+    rights = opened.rights(agent, principal, surface)
     if not rights.invoke.allowed:
         raise NotInvoked(f"{principal} may not use {agent.name!r} here", hint=rights.invoke.refusal)
     return opened.reader(agent, rights, skill)

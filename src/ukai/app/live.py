@@ -8,15 +8,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ukai.app import agents, audit, identity
 from ukai.app import ask as asking
 from ukai.app.admission import Busy
 from ukai.app.ask import Exchange, Outcome
 from ukai.app.reception import Reception
+from ukai.kit import unicode
 from ukai.kit.errors import UkaiError
 from ukai.runtime.events import Event
+from ukai.runtime.skills import UnknownSkill
+
+__all__ = ["Event", "Exchange", "Outcome", "Question", "Told", "UnknownSkill", "asked", "outcome", "refused"]
 
 Told = Event | Outcome
 MAX_QUESTION = 20_000
@@ -47,6 +51,7 @@ async def asked(reception: Reception, question: Question) -> AsyncGenerator[Asyn
     Raises NoAgent, Busy, and what `ask` raises before it begins: so that a surface can refuse before it answers.
     """
     opened = reception.engine
+    question = _storable(question)
     try:
         agents.need(opened, question.caller, question.surface, question.agent)
         reception.pace.take(question.caller.principal)
@@ -101,6 +106,17 @@ async def outcome(reception: Reception, question: Question) -> Outcome:
             if isinstance(told, Outcome):
                 return told
     raise AssertionError("a turn ends with its outcome")
+
+
+def _storable(question: Question) -> Question:
+    return replace(
+        question,
+        text=unicode.storable(question.text),
+        conversation=None if question.conversation is None else unicode.storable(question.conversation),
+        earlier=[
+            Exchange(question=unicode.storable(e.question), answer=unicode.storable(e.answer)) for e in question.earlier
+        ],
+    )
 
 
 CODES = {"NotKnown": "not_known", "NoAgent": "no_agent", "TooOften": "too_often", "Busy": "busy"}

@@ -13,3 +13,8 @@ def is_storable(text: str) -> bool:
 def is_visible(text: str) -> bool:
     """Whether every character shows: no control, format, unassigned or blank character."""
     return all(unicodedata.category(c)[0] not in "CZ" for c in text)
+
+
+def storable(text: str) -> str:
+    """`text` as a database can hold it: without NUL and without halves of surrogate pairs, each replaced by U+FFFD."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "surrogatepass").decode("utf-8", "replace")

@@ -151,3 +151,46 @@ async def _until_all_ended(web: httpx.AsyncClient) -> list[str]:
         runs = (await web.get("/runs")).json()["runs"]
         if all("status" in r for r in runs):
             return [r["status"] for r in runs]
+
+
+async def test_a_document_is_composed_and_explains_itself_to_whoever_it_was_made_for(database: store.Database):
+    await build.opened(database)
+    wanted = {"agent": "helper", "question": "Which pull request is about a retry?"}
+    async with client(database) as ann, client(database, build.BEN) as ben:
+        await ann.post("/mutations", json=build.delta(build.pull(1)))
+        made = (await ann.post("/context/compose", json=wanted)).json()
+        path = f"/context/compositions/{made['id']}/explain"
+        why = await ann.post(path, params={"handle": "PullRequest#api:1"})
+        theirs = await ben.post(path)
+        hidden = await ann.post("/context/compose", json=wanted | {"agent": "hidden"})
+
+    assert "PullRequest#api:1" in made["text"]
+    assert made["report"]["used"] <= made["report"]["budget"]
+    assert why.json()["shown"] is True
+    assert (theirs.status_code, hidden.status_code) == (404, 404)
+
+
+async def test_what_was_written_is_taken_back_and_that_too(database: store.Database):
+    await build.opened(database)
+    async with client(database) as web:
+        commit = (await web.post("/mutations", json=build.delta(build.pull(1)))).json()["commit"]
+        tried = await web.post("/undo?dry_run=true", json={"commit": commit})
+        done = await web.post("/undo", json={"commit": commit})
+        gone = await web.get("/nodes/PullRequest%23api:1/history")
+        again = await web.post("/undo", json={"commit": done.json()["commit"]})
+        unclear = await web.post("/undo", json={"commit": commit, "run": "x"})
+        lonely = await web.post("/undo", json={"author": "ann@example.com"})
+
+    assert tried.json()["status"] == "valid"
+    assert (done.status_code, again.status_code) == (200, 200)
+    assert gone.json()["changes"][0]["op"] == "delete"
+    assert (unclear.status_code, lonely.status_code) == (422, 422)
+
+
+async def test_a_question_with_what_no_database_holds_is_asked_all_the_same(database: store.Database):
+    nul = {"question": "How\0?", "conversation": "a\0b", "earlier": [{"question": "\0", "answer": "\0"}]}
+    async with client(database) as web:
+        answer = await web.post("/agents/helper/ask", json=nul)
+        made = await web.post("/context/compose", json={"agent": "helper", "question": "\0", "conversation": "\0"})
+
+    assert (answer.status_code, made.status_code) == (200, 200)

@@ -58,7 +58,7 @@ def served(database_url: str) -> Iterator[_Loop]:
 
 
 QUIET = settings(
-    max_examples=40,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     database=None,
@@ -66,7 +66,7 @@ QUIET = settings(
     suppress_health_check=list(HealthCheck),
 )
 OPERATIONS = ["propose", "types", "describe_type", "changes", "history", "health", "ready"]
-OPERATIONS += ["agents", "ask", "runs", "run", "why"]
+OPERATIONS += ["agents", "ask", "runs", "run", "why", "compose", "explain", "undo"]
 
 
 def test_the_document_lists_what_there_is(served: _Loop):
@@ -81,7 +81,7 @@ def test_the_document_lists_what_there_is(served: _Loop):
 POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
 GENERATED = [(name, POSITIVE) for name in OPERATIONS]
 # The others take nothing, or any text: no request to them is wrong.
-GENERATED += [(name, NEGATIVE) for name in ("propose", "changes", "history", "ask", "runs")]
+GENERATED += [(name, NEGATIVE) for name in ("propose", "changes", "history", "ask", "runs", "undo")]
 
 
 @pytest.mark.parametrize(("operation", "mode"), GENERATED, ids=str)

@@ -26,7 +26,8 @@ from ukai.catalog import serving
 from ukai.llm.scripted import Call
 
 REVISIONS = [("2026-07-28", "2026-07-28"), ("legacy", "2025-11-25")]
-NAMES = ["list_agents", "ask", "list_runs", "get_run", "propose", "describe_type"]
+NAMES = ["list_agents", "ask", "list_runs", "get_run", "compose_context", "fetch_offloaded", "explain_composition"]
+NAMES += ["propose", "describe_type"]
 
 
 @asynccontextmanager
@@ -82,7 +83,7 @@ async def test_the_list_of_tools_is_the_same_every_time(database: store.Database
         first = await ann.list_tools(cache_mode="bypass")
         again = await ann.list_tools(cache_mode="bypass")
 
-    assert [t.name for t in first.tools][: len(NAMES)] == NAMES
+    assert [t.name for t in first.tools] == NAMES
     assert first.model_dump_json() == again.model_dump_json()
     assert all(t.input_schema["type"] == "object" and t.description for t in first.tools)
     if mode != "legacy":
@@ -105,6 +106,26 @@ async def test_a_rejection_is_an_error_that_says_everything(database: store.Data
     assert (right.is_error, right.structured_content["status"]) == (False, "committed")
     assert described.structured_content["type"] == "PullRequest"
     assert (missing.is_error, "PullRequest" in text(missing)) == (True, True)
+
+
+@pytest.mark.parametrize(("mode", "revision"), REVISIONS)
+async def test_a_document_is_composed_within_what_clients_take(database: store.Database, mode: str, revision: str):
+    wanted = {"agent": "helper", "question": "Which pull request is about a retry?"}
+    async with client(database, mode) as ann:
+        await ann.call_tool("propose", {"delta": {"domain": "review", "ops": [build.pull(42)]}})
+        made = await ann.call_tool("compose_context", wanted | {"budget_tokens": 40_000})
+        more = await ann.call_tool("compose_context", wanted, meta={"ukai/max-result-tokens": 40_000})
+        id = made.structured_content["id"]
+        why = await ann.call_tool("explain_composition", {"id": id, "handle": "PullRequest#api:42"})
+        absent = await ann.call_tool("explain_composition", {"id": id, "handle": "PullRequest#api:43"})
+        nothing = await ann.call_tool("fetch_offloaded", {"agent": "helper", "ref": "x"})
+
+    assert "PullRequest#api:42" in text(made)
+    assert (made.structured_content["ceiling_tokens"], made.structured_content["budget"]) == (22_000, 22_000)
+    assert more.structured_content["ceiling_tokens"] == 40_000
+    assert (why.is_error, why.structured_content["shown"]) == (False, True)
+    assert absent.structured_content["shown"] is False
+    assert nothing.is_error
 
 
 @pytest.mark.parametrize(

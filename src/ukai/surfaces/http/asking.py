@@ -7,14 +7,14 @@ from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from ukai.app import agents, live
 from ukai.app.identity import Caller
 from ukai.surfaces import wire
 from ukai.surfaces.http import body as bodies
 from ukai.surfaces.http.here import CHANNEL, asking, reception
-from ukai.surfaces.http.problems import Json, Refused, problem
+from ukai.surfaces.http.problems import Json
 
 router = APIRouter(default_response_class=Json)
 STREAM = "text/event-stream"
@@ -55,7 +55,7 @@ async def ask(request: Request, name: Annotated[str, Path(max_length=64)]) -> Re
     rule has passed it, in the event `answer`. A client that goes away ends the turn.
     """
     who = await asking(request)
-    question = _question(name, await _body(request), who)
+    question = _question(name, await bodies.parsed(request, Asked), who)
     here = reception(request)
     if STREAM not in request.headers.get("accept", ""):
         done = await wire.while_here(request, live.outcome(here, question))
@@ -87,18 +87,6 @@ async def _events(stream: AsyncGenerator[live.Told]) -> AsyncIterator[bytes]:
             yield wire.event(document(told), "done")
         else:
             yield wire.event({"at": told.at, **told.data}, told.kind)
-
-
-async def _body(request: Request) -> Asked:
-    raw = await bodies.read(request)
-    try:
-        return Asked.model_validate_json(raw)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = "".join(f"/{part}" for part in first["loc"])
-        raise Refused(
-            problem(422, "invalid_question", str(first["msg"]), hint='send {"question": ".."}', where=where)
-        ) from None
 
 
 def _question(name: str, body: Asked, who: Caller) -> live.Question:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 from fastapi import Request
+from pydantic import BaseModel, ValidationError
 
 from ukai.app import propose
 from ukai.surfaces import wire
 from ukai.surfaces.http.problems import Refused, problem
 
+T = TypeVar("T", bound=BaseModel)
 HEADER = "Idempotency-Key"
 _JSON = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json\Z")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\["\\])*"\Z')
@@ -34,6 +37,17 @@ async def read(request: Request) -> bytes:
                 hint="split it; parts that need each other stay together",
             )
         ) from None
+
+
+async def parsed(request: Request, form: type[T]) -> T:
+    """The body as a `form`. Raises Refused with the place of what is wrong first."""
+    try:
+        return form.model_validate_json(await read(request))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = "".join(f"/{part}" for part in first["loc"])
+        hint = f"send {', '.join(form.model_fields)}; /openapi.json has the form"
+        raise Refused(problem(422, "invalid_body", str(first["msg"]), hint=hint, where=where)) from None
 
 
 def key(request: Request) -> str:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import BaseModel
 
 from ukai.app import propose
 from ukai.surfaces.http.asking import Asked
+from ukai.surfaces.http.context import Wanted
 from ukai.surfaces.http.problems import MEDIA
+from ukai.surfaces.http.undoing import Named
 
 _REFS = "#/components/schemas/"
 _TEXT = {"type": "string"}
+_FORMS: dict[str, type[BaseModel]] = {"/agents/{name}/ask": Asked, "/context/compose": Wanted, "/undo": Named}
+"""Bodies whose head and size are looked at before they are read, so that FastAPI does not know of them."""
 _PROBLEM: dict[str, Any] = {
     "type": "object",
     "description": "RFC 9457. Of a rejection, `errors` are its findings, each with its place in the delta.",
@@ -58,15 +63,17 @@ def install(app: FastAPI) -> None:
 
 def _completed(document: dict[str, Any]) -> dict[str, Any]:
     delta = propose.delta_schema(refs=_REFS)
-    asked = Asked.model_json_schema(ref_template=f"{_REFS}{{model}}")
-    schemas = {**delta.pop("$defs"), "Delta": delta, **asked.pop("$defs"), "Asked": asked, "Problem": _PROBLEM}
+    schemas: dict[str, Any] = {**delta.pop("$defs"), "Delta": delta, "Problem": _PROBLEM}
+    for form in _FORMS.values():
+        schema = form.model_json_schema(ref_template=f"{_REFS}{{model}}")
+        schemas |= {**schema.pop("$defs", {}), form.__name__: schema}
     document["components"] = {"schemas": schemas}
     refused = {"description": "Refused.", "content": {MEDIA: {"schema": {"$ref": f"{_REFS}Problem"}}}}
     for path in document["paths"].values():
         for operation in path.values():
             responses = {status: r for status, r in operation["responses"].items() if status == "200"}
             operation["responses"] = {**responses, "default": refused}
-    for path, name in (("/mutations", "Delta"), ("/agents/{name}/ask", "Asked")):
+    for path, name in {"/mutations": "Delta", **{p: form.__name__ for p, form in _FORMS.items()}}.items():
         document["paths"][path]["post"]["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": {"$ref": f"{_REFS}{name}"}}},

@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from ukai.app import admission, agents, engine, history, identity, run
+from ukai.app import admission, agents, context, engine, history, identity, live, run, undo
 from ukai.kit import errors
 from ukai.surfaces import wire
 
@@ -110,7 +110,7 @@ async def _ours(request: Request, error: Exception) -> Response:
     match raised:
         case history.Gone():
             return problem(410, "gone", detail, hint=raised.hint, where="?after")
-        case history.NoRecord() | agents.NoAgent() | run.NoSuchRun():
+        case history.NoRecord() | agents.NoAgent() | run.NoSuchRun() | context.NoSuchComposition():
             return problem(404, "not_found", detail, hint=raised.hint)
         case identity.NotKnown():
             return _unknown(request, raised)
@@ -120,6 +120,10 @@ async def _ours(request: Request, error: Exception) -> Response:
             return problem(
                 503, "not_served", "this agent is not served now", hint="whoever keeps it finds out with lint"
             )
+        case context.UnknownSkill() | live.UnknownSkill() | undo.NotNamed():
+            return problem(422, "not_named", detail, hint=raised.hint)
+        case context.NotInvoked():
+            return problem(403, "forbidden", "you may not use this agent here", hint=raised.hint)
         case identity.NoRight():
             return problem(403, "forbidden", detail, hint=raised.hint)
         case errors.TemporaryError():

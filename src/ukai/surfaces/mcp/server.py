@@ -16,10 +16,10 @@ from pydantic import ValidationError
 from ukai.app.identity import Caller
 from ukai.app.reception import Reception
 from ukai.kit.errors import TemporaryError, UkaiError
-from ukai.surfaces.mcp import asking, writing
+from ukai.surfaces.mcp import asking, composing, writing
 from ukai.surfaces.mcp.call import Call, Result, Tool
 
-TABLE: tuple[Tool, ...] = (*asking.TOOLS, *writing.TOOLS)
+TABLE: tuple[Tool, ...] = (*asking.TOOLS, *composing.TOOLS, *writing.TOOLS)
 """All there is, in the order in which clients see it."""
 MOST_TOKENS = 22_000
 """Of one result: well-known clients cut what is longer than 25,000 tokens to a preview of 2 KB (context E8)."""

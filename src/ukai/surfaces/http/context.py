@@ -1,0 +1,61 @@
+"""`POST /context/compose` and `/context/compositions/{id}/explain`: what an agent would read, and why (C46, X4)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from ukai.app import agents, context, live
+from ukai.surfaces.http import body
+from ukai.surfaces.http.here import CHANNEL, asking, reception
+from ukai.surfaces.http.problems import Json
+
+router = APIRouter(default_response_class=Json)
+
+
+class Wanted(BaseModel):
+    """A document about a question."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    agent: Annotated[str, Field(max_length=64)]
+    question: Annotated[str, Field(min_length=1, max_length=live.MAX_QUESTION)]
+    skill: str | None = None
+    budget_tokens: Annotated[int | None, Field(ge=1, le=50_000)] = None
+    conversation: Annotated[str | None, Field(max_length=200)] = None
+    """What was given in it before is not given again."""
+
+
+@router.post("/context/compose", operation_id="compose", summary="What an agent would read about a question.")
+async def compose(request: Request) -> Response:
+    """The document, and the report of how it came about."""
+    who, here = await asking(request), reception(request)
+    wanted = await body.parsed(request, Wanted)
+    agents.need(here.engine, who, CHANNEL, wanted.agent)
+    here.pace.take(who.principal)
+    made = await context.composed(
+        here.engine,
+        wanted.agent,
+        wanted.question,
+        principal=who.principal,
+        surface=CHANNEL,
+        skill=wanted.skill,
+        budget_tokens=wanted.budget_tokens,
+        conversation=wanted.conversation,
+    )
+    return Json(made)
+
+
+@router.post("/context/compositions/{id}/explain", operation_id="explain", summary="Why something is in a document.")
+async def explain(
+    request: Request,
+    id: str,
+    handle: Annotated[
+        str | None, Query(description="A record, Type#key; without one the report.", max_length=600)
+    ] = None,
+) -> Response:
+    """Why the record is or is not in it; 404 for a composition that was not made for you."""
+    who, here = await asking(request), reception(request)
+    found = await context.explained(here.engine, id, handle, principal=who.principal, surface=CHANNEL)
+    return Json(found)

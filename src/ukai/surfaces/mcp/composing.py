@@ -1,0 +1,106 @@
+"""Tools around the composer: `compose_context`, `fetch_offloaded`, `explain_composition` (C46, context E8)."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from pydantic import Field
+
+from ukai.app import agents, context, live
+from ukai.surfaces.mcp.call import CHANNEL, Call, Given, Result, Tool
+
+Agent = Annotated[str, Field(description="As list_agents names it.", max_length=64)]
+
+
+class Wanted(Given):
+    """A document about a question."""
+
+    agent: Agent
+    question: Annotated[str, Field(min_length=1, max_length=live.MAX_QUESTION)]
+    skill: Annotated[str | None, Field(description="One of the agent's skills, by name.")] = None
+    budget_tokens: Annotated[int | None, Field(ge=1, le=50_000, description="How long it may be.")] = None
+    conversation: Annotated[
+        str | None, Field(description="What was given in it before is not given again.", max_length=200)
+    ] = None
+
+
+class PutAside(Given):
+    """A value that was too large for a document."""
+
+    agent: Agent
+    ref: Annotated[str, Field(description="As the document names it.", max_length=200)]
+
+
+class About(Given):
+    """A composition, and a record."""
+
+    id: Annotated[str, Field(description="As compose_context gives it.", max_length=64)]
+    handle: Annotated[str | None, Field(description="Type#key; without one, the whole report.", max_length=600)] = None
+
+
+async def compose_context(call: Call, given: Wanted) -> Result:
+    """The document; its report is told by explain_composition, so that it does not count against the client's limit."""
+    opened, who = call.reception.engine, call.caller.principal
+    agents.need(opened, call.caller, CHANNEL, given.agent)
+    call.reception.pace.take(who)
+    made = await context.composed(
+        opened,
+        given.agent,
+        given.question,
+        principal=who,
+        surface=CHANNEL,
+        skill=given.skill,
+        budget_tokens=given.budget_tokens,
+        ceiling_tokens=call.most_tokens,
+        conversation=given.conversation,
+    )
+    report = made["report"]
+    data = {"id": made["id"], "ceiling_tokens": call.most_tokens}
+    data |= {name: report[name] for name in ("budget", "used", "ceiling_hit")}
+    return Result(text=made["text"], data=data)
+
+
+async def fetch_offloaded(call: Call, given: PutAside) -> Result:
+    """The value as it is now, under the caller's rights of now."""
+    found = await context.fetched(
+        call.reception.engine, given.agent, given.ref, principal=call.caller.principal, surface=CHANNEL
+    )
+    if found is None:
+        return Result(text=f"there is nothing under {given.ref!r} for you", data={"ref": given.ref}, is_error=True)
+    return Result(text=found, data={"ref": given.ref, "characters": len(found)})
+
+
+async def explain_composition(call: Call, given: About) -> Result:
+    """Why a record is or is not in a document, or the report of the whole."""
+    opened, who = call.reception.engine, call.caller.principal
+    found = await context.explained(opened, given.id, given.handle, principal=who, surface=CHANNEL)
+    return Result(text=json.dumps(found, ensure_ascii=False, default=str), data=found)
+
+
+TOOLS = (
+    Tool(
+        name="compose_context",
+        title="Compose a document",
+        description=(
+            "Compose a document about a question from the records that you may read: ranked, cut to a budget, every "
+            "line with the handle of its record."
+        ),
+        given=Wanted,
+        call=compose_context,
+    ),
+    Tool(
+        name="fetch_offloaded",
+        title="Fetch what was put aside",
+        description="A value that a composed document only names by a ref, because it is long.",
+        given=PutAside,
+        call=fetch_offloaded,
+    ),
+    Tool(
+        name="explain_composition",
+        title="Why something is in a document",
+        description="Why a record is or is not in a composed document; without a record, how the document came about.",
+        given=About,
+        call=explain_composition,
+    ),
+)
