@@ -51,13 +51,13 @@ def test_the_tour_is_as_it_is_told(monkeypatch: pytest.MonkeyPatch):
             requests += 1
         elif language == "sh":
             code = int(about.removeprefix("exit=") or 0)
-            heard = "".join(_run(command, code, monkeypatch) for command in text.splitlines())
+            heard = "".join(run(command, code, monkeypatch) for command in text.splitlines())
         elif language == "text":
             assert said(heard, text), heard
     assert requests == 1
 
 
-def _run(command: str, code: int, monkeypatch: pytest.MonkeyPatch) -> str:
+def run(command: str, code: int, monkeypatch: pytest.MonkeyPatch) -> str:
     words = shlex.split(command)
     if words[0] == "cd":
         monkeypatch.chdir(words[1])

@@ -14,6 +14,7 @@ from ukai import access, catalog, store
 from ukai.app import db, identity, loading, workspace
 from ukai.connect import definition, pull, rows
 from ukai.connect.source import Site
+from ukai.graph.schema import Type
 from ukai.kit import suggest
 from ukai.kit.clock import Clock, SystemClock
 from ukai.kit.errors import PermanentError
@@ -70,7 +71,8 @@ class Intake:
     def bench(self, connector: definition.Connector, progress: Progress) -> pull.Bench:
         """What its pull works with. Raises MayNotWrite where no record at all could be written."""
         rights = self.standing(connector.name).rights
-        _may_write(connector, rights)
+        type = self.catalog.domains[connector.file.into.domain].by_type[connector.file.into.node_type]
+        _may_write(connector, type, rights)
         return pull.Bench(
             db=self.db,
             rights=rights,
@@ -80,14 +82,15 @@ class Intake:
         )
 
 
-def _may_write(connector: definition.Connector, rights: access.Rights) -> None:
-    type, fields = connector.file.into.node_type, frozenset(connector.file.map.set)
-    lacking = sorted(fields - rights.writable(type, fields).fields)
+def _may_write(connector: definition.Connector, type: Type, rights: access.Rights) -> None:
+    edges = {link.edge for link in connector.file.edges if link.to is not None}
+    fields = frozenset({*type.key, *connector.file.map.set} | edges)
+    lacking = sorted(fields - rights.writable(type.type, fields).fields)
     if lacking:
         raise MayNotWrite(
-            f"{connector.principal} may not write {', '.join(lacking)} of {type}",
+            f"{connector.principal} may not write {', '.join(lacking)} of {type.type}",
             hint=f"allow it in access/policies.yaml: {{id: {connector.name}-writes, allow: write, records: "
-            f"{{types: [{type}]}}, fields: [{', '.join(sorted(fields))}], to: [{connector.principal!r}]}}",
+            f"{{types: [{type.type}]}}, fields: [{', '.join(sorted(fields))}], to: [{connector.principal!r}]}}",
         )
 
 

@@ -498,6 +498,9 @@ class _Work:
         """Records that a full pull does not have any more. None, where it is not sure that it was one."""
         if self.connector.file.missing != "tombstone" or self.since is not None:
             return
+        async with self.bench.db.transaction() as tx:
+            if not await rows.unsaid(tx, self.connector.name, self.pull.id, "", 1):
+                return
         if self.keyless or not self.counts["read"]:
             said = "a row whose key is not known" if self.keyless else "no row at all"
             self.findings["missing"] = _not_sure(self.connector.where, said)

@@ -1,0 +1,31 @@
+"""The page about connecting a source is walked, block by block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs import test_gate_pages as tour
+
+PAGE = tour.DOCS / "howto" / "connect-a-source.md"
+
+
+@pytest.fixture
+def somewhere(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UKAI_DATABASE_URL", database_url)
+
+
+@pytest.mark.usefixtures("somewhere")
+def test_the_page_is_as_it_is_told(monkeypatch: pytest.MonkeyPatch):
+    heard = ""
+    for language, about, text in tour.BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+        if about.startswith("file="):
+            Path(about.removeprefix("file=")).write_text(text, encoding="utf-8")
+        elif language == "sh":
+            code = int(about.removeprefix("exit=") or 0)
+            said = [tour.run(command, code, monkeypatch) for command in text.splitlines()]
+            heard = "".join(s for s, command in zip(said, text.splitlines(), strict=True) if "lint" not in command)
+        elif language == "text":
+            assert tour.said(heard, text), heard
