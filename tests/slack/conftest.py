@@ -55,7 +55,7 @@ async def world() -> AsyncIterator[FakeSlack]:
         user("WANN", ANN),
         user("UBEN", BEN),
         user("UNIX", "nix@harbor.example", is_email_confirmed=False),
-        user("UMO", "mo@elsewhere.example", team_id="T9", is_stranger=True),
+        user("UMO", "mo@elsewhere.example", team_id="T9"),
         user("UROBOT", None, is_bot=True),
     ):
         fake.users[one["id"]] = one

@@ -11,7 +11,6 @@ from uuid import uuid4
 
 import pytest
 import uvicorn
-from slack_sdk.web.async_client import AsyncWebClient
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -25,6 +24,7 @@ from ukai.app.deliveries import Answer, Carrier, Deliveries, Delivery, Question
 from ukai.kit.clock import SystemClock
 from ukai.surfaces import slack
 from ukai.surfaces.slack.chat import SlackChat
+from ukai.surfaces.slack.installed import calling
 from ukai.surfaces.slack.people import Home, People
 
 
@@ -77,7 +77,7 @@ LONG = "\n\n".join(f"Paragraph {n}. " + "word " * 400 for n in range(12))
 
 def carried(world: FakeSlack, db: store.Database, agent: Agent) -> Carrier:
     """A process of its own, whose pauses take no time."""
-    client = AsyncWebClient(token="xoxb-1", base_url=world.url, timeout=2, retry_handlers=[])
+    client = calling(slack.Keys(bot="xoxb-1", api=world.url))
     people = People(client=client, clock=SystemClock(), home=Home(team=TEAM, enterprise="", user=BOT))
     chat = SlackChat(client=client, people=people)
     return Carrier(db=db, clock=SystemClock(), holder=uuid4(), chat=chat, ask=agent, pause=_at_once)

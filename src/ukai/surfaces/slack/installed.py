@@ -103,8 +103,7 @@ class Slack:
 @asynccontextmanager
 async def opened(served: Served, given: Keys) -> AsyncGenerator[Slack]:
     """The app, connected. At the end what is under way is finished. Raises NoSlack."""
-    # Its own retries would post a message twice whose answer got lost.
-    client = AsyncWebClient(token=given.bot, base_url=given.api, timeout=CALL_S, retry_handlers=[])
+    client = calling(given)
     home = await _home(client)
     people = People(client=client, clock=served.clock, home=home, everybody=served.everybody)
     chat = SlackChat(client=client, people=people)
@@ -124,6 +123,11 @@ async def opened(served: Served, given: Keys) -> AsyncGenerator[Slack]:
         with suppress(asyncio.CancelledError):
             await watching
         await deliveries.close(within_s=served.drain_s)
+
+
+def calling(given: Keys) -> AsyncWebClient:
+    """What calls Slack. Its own retries would post a message twice whose answer got lost."""
+    return AsyncWebClient(token=given.bot, base_url=given.api, timeout=CALL_S, retry_handlers=[])
 
 
 async def _home(client: AsyncWebClient) -> Home:
