@@ -26,8 +26,14 @@ async def mounted(reception: Callable[[], Reception]) -> AsyncGenerator[ASGIApp]
     manager = StreamableHTTPSessionManager(
         server.made(reception, door.caller_of), stateless=True, max_request_body_size=wire.MAX_BYTES
     )
+    failure: Exception | None = None
     async with manager.run():
-        yield door.Door(app=manager.asgi_app, reception=reception)
+        try:
+            yield door.Door(app=manager.asgi_app, reception=reception)
+        except Exception as error:
+            failure = error  # raised as it is, and not as a group: inside is a server that others look at
+    if failure is not None:
+        raise failure
 
 
 async def stdio(reception: Reception) -> None:
