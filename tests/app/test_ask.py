@@ -7,16 +7,17 @@ import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.context.world import Hashed
-from ukai import gate, record
-from ukai.app import ask, connect, engine, identity
+from ukai import catalog, gate, record
+from ukai.app import ask, connect, engine, identity, promotion
 from ukai.app.identity import Place
+from ukai.app.provided import PROVIDED
 from ukai.gate import domains
 from ukai.gate.author import Author
 from ukai.kit.clock import FixedClock
@@ -51,6 +52,8 @@ types:
 policies:
   - {id: use, allow: invoke, agents: ["*"], to: ["group:sellers"]}
   - {id: own, allow: read, records: {types: [Firm]}, to: ["group:sellers"], where: {owner: caller.email}}
+  - {id: audits, allow: audit, to: ["ann@x.example"]}
+  - {id: as-others, allow: impersonate, to: ["ann@x.example"]}
   - {id: cities, allow: read, records: {types: [Firm]}, fields: [name, city], to: ["public"]}
 """,
     "access/field_policies/plain.yaml": "version: 1\nallow: {Firm: [key, name, owner, note, city]}\n",
@@ -237,6 +240,30 @@ async def test_a_skill_that_is_named_is_in_the_prompt_at_once(opened: engine.Eng
 
     assert "Answer in three lines." in model.asked[0].instructions
     assert (outcome.run.question, outcome.run.config.skill) == ("How is Alder?", "check")
+
+
+async def test_what_people_repeat_is_drafted_from_the_runs_that_say_so(
+    opened: engine.Engine, root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(engine, "SystemClock", lambda: FixedClock(NOW))
+    for n in range(6):
+        await asked(opened, ["Well."], question=f"Why has the rollout at Firm{n} stalled?", who=(ANN, BEN)[n % 2])
+        later = replace(opened, clock=FixedClock(NOW + timedelta(days=n - 9)))
+        await asked(later, ["Well."], question="/check How is Alder?", who=(ANN, BEN)[n % 2])
+
+    everything = await promotion.suggest(root, principal=None, agent=None, days=30, write=True)
+    own = await promotion.suggest(root, principal=BEN, agent=None, days=30)
+
+    ((skill, drafted),), ((report, scheduled),) = everything.skills, everything.reports
+    assert (len(skill.runs), skill.people, skill.prompt) == (6, 2, "Why has the rollout at stalled?")
+    assert (report.skill, len(report.runs), report.people) == ("check", 6, 2)
+    assert everything.written == (drafted.path, scheduled.path)
+    assert (own.asked, own.skills) == (6, ()), "somebody else's prompts are theirs"
+    loaded = catalog.load(root, provided=PROVIDED)
+    assert skill.name in loaded.catalog.agents["coach"].skills
+    assert "check" in loaded.catalog.reports["coach"]
+    assert [f for f in loaded.findings if f.severity == "error"] == []
+    assert "6 times by 2 people" in promotion.text(everything)
 
 
 async def test_a_skill_that_is_not_there_is_told_with_a_suggestion(opened: engine.Engine):

@@ -13,10 +13,12 @@ from ukai.record.draft import BrokenEntry, Draft, Entry, RunSealed, units_of
 from ukai.record.label import Outcome, label
 from ukai.record.recorder import Recorder
 from ukai.record.rows import (
+    Asked,
     Erased,
     Page,
     Sight,
     Summary,
+    asked,
     close_abandoned,
     erase,
     page,
@@ -47,6 +49,7 @@ __all__ = [
     "SCHEMA",
     "Answer",
     "AnswerSentence",
+    "Asked",
     "BrokenEntry",
     "Build",
     "Call",
@@ -71,6 +74,7 @@ __all__ = [
     "Summary",
     "Usage",
     "as_json",
+    "asked",
     "close_abandoned",
     "dumps",
     "erase",

@@ -51,6 +51,20 @@ class Summary:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was asked in one run, and with which skills."""
+
+    run_id: str
+    agent: str
+    principal: str
+    at: datetime
+    question: str
+    skills: tuple[str, ...]
+    """The one that was named, and those that the model used."""
+    calls: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """Newest first."""
 
@@ -176,6 +190,30 @@ async def page(
     )
     runs = tuple(_summary(row) for row in rows[:limit])
     return Page(runs=runs, after=runs[-1].run_id if len(rows) > limit else None)
+
+
+async def asked(tx: Transaction, sight: Sight, *, since: datetime, limit: int = 20_000) -> list[Asked]:
+    """What was asked since then and came to an end, newest first; evaluations and refusals are not among it."""
+    rows = await tx.fetch(
+        "select run_id, agent, principal, started_at, start->>'question', record->'config'->>'skill', "
+        "coalesce((select json_agg(c->>'args_canonical') from json_array_elements(record->'calls') c "
+        "where c->>'tool' = 'use_skill' and c->>'label' = 'data'), '[]'), json_array_length(record->'calls') "
+        "from run where record is not null and case_id is null and status not in ('refused', 'blocked') "
+        "and started_at >= %s and (%s or principal = %s) order by run_id desc limit %s",
+        (since, sight.audit, sight.principal, limit),
+    )
+    return [
+        Asked(
+            run_id=str(run_id),
+            agent=agent,
+            principal=principal,
+            at=at,
+            question=question,
+            skills=tuple(dict.fromkeys([*([named] if named else []), *(json.loads(a).get("name", "") for a in used)])),
+            calls=calls,
+        )
+        for run_id, agent, principal, at, question, named, used, calls in rows
+    ]
 
 
 async def close_abandoned(tx: Transaction, *, now: datetime, silent_for: timedelta) -> list[str]:

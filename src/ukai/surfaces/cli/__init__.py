@@ -39,6 +39,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "review": ("review", "What waits for a human: list, show, approve, reject."),
     "stats": ("stats", "What happened, counted: ukai stats gate."),
     "gate": ("gate", "The gate tried out on files: ukai gate replay."),
+    "skill": ("skill", "What people repeat: ukai skill suggest."),
     "connect": ("connect", "Give a tool your own credential for it."),
     "token": ("token", "Personal tokens: create, list, revoke."),
     "serve": ("serve", "Answer over HTTP, MCP and a web page."),
