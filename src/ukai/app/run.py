@@ -11,6 +11,8 @@ from ukai.app import ask, engine
 from ukai.kit.errors import PermanentError
 from ukai.measure import batch
 
+QUOTE_WHAT_WAS_HELD = frozenset({"rewrite"})
+
 
 class NoSuchRun(PermanentError):
     """There is no such run, or none that the caller may read."""
@@ -66,7 +68,7 @@ async def why(opened: engine.Engine, who: str, run_id: str) -> dict[str, Any]:
         "calls": [_call(c) for c in run.calls],
         "compositions": list(run.compositions),
         "rules": [{"stage": f.stage, "rule": f.rule, "verdict": f.verdict, "failed": f.failed} for f in run.firings],
-        "checks": _checks(raw),
+        "checks": _checks(raw, whole=_sight(opened, who).audit),
         "cost": _cost(run),
         "config": record.as_json(run.config),
         "build": record.as_json(run.build),
@@ -99,8 +101,10 @@ def _call(call: record.Call) -> dict[str, Any]:
     }
 
 
-def _checks(raw: str) -> list[dict[str, Any]]:
+def _checks(raw: str, *, whole: bool) -> list[dict[str, Any]]:
+    """What code says about the run; the check of rewrites quotes what was held back, so it is for whoever audits."""
     names = [name for name, kind in measure.CHECKS.items() if isinstance(kind(), measure.RunCheck)]
+    names = [name for name in names if whole or name not in QUOTE_WHAT_WAS_HELD]
     rows = batch.weighed([raw], names, name="run").rows
     return [score.as_json() for row in rows for score in row.scores]
 
