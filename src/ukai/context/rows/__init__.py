@@ -35,15 +35,29 @@ class Narrow(Clause):
 def owned_by(roots: Clause, owning: Sequence[OwningEdge]) -> Clause:
     """Selects the ids of the rows of `node r` for which `roots` holds, and of what these own, OWNERS_DEPTH down."""
     text, params = roots
-    owned_from = [e.edge for e in owning if e.owned_side == "from"]
-    owned_to = [e.edge for e in owning if e.owned_side == "to"]
+    below, more = _below(owning)
     return (
-        f"with recursive mine(id, depth) as (select r.id, 0 from node r where r.alive and {text} union "  # noqa: S608
-        "select x.id, m.depth + 1 from mine m cross join lateral ("
-        "select e.src as id from edge e where e.alive and e.dst = m.id and e.type = any(%s) union all "
-        "select e.dst from edge e where e.alive and e.src = m.id and e.type = any(%s)) x "
-        f"where m.depth < {OWNERS_DEPTH}) select id from mine",
-        [*params, owned_from, owned_to],
+        f"with recursive mine(id, depth) as (select r.id, 0 from node r where r.alive and {text} union {below}) "  # noqa: S608
+        "select id from mine",
+        [*params, *more],
+    )
+
+
+def _below(owning: Sequence[OwningEdge]) -> Clause:
+    """One step down from `mine(id, depth)`. A join, no lateral look-up: a hub makes that read all edges each time."""
+    sides = {"from": ("dst", "src"), "to": ("src", "dst")}
+    types = {side: [e.edge for e in owning if e.owned_side == side] for side in sides}
+    pairs = [
+        f"select e.{owner} as owner, e.{owned} as owned from edge e where e.alive and e.type = any(%s)"  # noqa: S608
+        for side, (owner, owned) in sides.items()
+        if types[side]
+    ]
+    if not pairs:
+        return "select id, depth from mine where false", []
+    return (
+        f"select o.owned, m.depth + 1 from mine m join ({' union all '.join(pairs)}) o on o.owner = m.id "  # noqa: S608
+        f"where m.depth < {OWNERS_DEPTH}",
+        [names for names in types.values() if names],
     )
 
 
@@ -222,17 +236,12 @@ async def under(
     The way leads through what is not readable, too; that takes no place among the `limit`, which would tell of it.
     """
     text, params = readable
-    owned_from = [e.edge for e in owning if e.owned_side == "from"]
-    owned_to = [e.edge for e in owning if e.owned_side == "to"]
+    below, more = _below(owning)
     rows = await tx.fetch(
-        "with recursive mine(id, depth) as (select unnest(%s::uuid[]), 0 union "  # noqa: S608
-        "select x.id, m.depth + 1 from mine m cross join lateral ("
-        "select e.src as id from edge e where e.alive and e.dst = m.id and e.type = any(%s) union all "
-        "select e.dst from edge e where e.alive and e.src = m.id and e.type = any(%s)) x "
-        f"where m.depth < {OWNERS_DEPTH}) "
+        f"with recursive mine(id, depth) as (select unnest(%s::uuid[]), 0 union {below}) "  # noqa: S608
         "select n.id from (select id, min(depth) as depth from mine group by id) m join node n on n.id = m.id "
         f"where n.alive and {text} order by m.depth, n.id limit %s",
-        (list(roots), owned_from, owned_to, *params, limit),
+        (list(roots), *more, *params, limit),
     )
     return [r[0] for r in rows]
 

@@ -78,8 +78,13 @@ def explain(
 
 @app.command()
 def recall(
-    corpus: Annotated[Path, typer.Option("--corpus", help="Items, one JSON object a line.")],
-    cases: Annotated[Path, typer.Option("--cases", help="Questions with the items they require, one a line.")],
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", help="Items, one JSON object a line.", show_default=False)
+    ] = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option("--cases", help="Questions with the items they require, one a line.", show_default=False),
+    ] = None,
     budgets: Annotated[str, typer.Option("--budgets", help="Tokens, with commas.")] = "2500,5000,10000,15000",
     counter: Annotated[str, typer.Option("--counter", help="chars4 (characters over four) or o200k.")] = "chars4",
     cut: Annotated[str, typer.Option("--cut", help="passes, or the plain prefix.")] = "passes",
@@ -93,17 +98,25 @@ def recall(
         Path | None, typer.Option("--baseline", help="Pinned figures to hold these against.", show_default=False)
     ] = None,
     pin: Annotated[bool, typer.Option("--pin", help="Write the figures into the baseline instead.")] = False,
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="Of a workspace: the cases of this agent.", show_default=False)
+    ] = None,
+    only: Annotated[str, typer.Option("--only", help="Of a workspace: cases whose id matches.")] = "*",
+    workspace: output.Workspace = output.HERE,
+    principal: output.As = None,
     chart: Annotated[Path | None, typer.Option("--chart", help="Write an SVG file.", show_default=False)] = None,
     as_json: output.Json = False,
     quiet: output.Quiet = False,
 ) -> None:
     """Measure how much of what questions require documents hold at token budgets, beside a random order.
 
-    The corpus goes through the composer's own scoring, sections, cut and rendering. Ends with 1 when lines cannot be
-    read or a figure fell below the baseline.
+    A corpus from files goes through the composer's own scoring, sections, cut and rendering. Without one, the cases of
+    the workspace are composed from its store. Ends with 1 when lines cannot be read or a figure fell below a baseline.
     """
     from ukai.app import recall as recalling
 
+    if (corpus is None) is not (cases is None):
+        raise typer.BadParameter("--corpus and --cases go together")
     if (pin and baseline is None) or not all(b.strip().isdigit() for b in budgets.split(",")):
         raise typer.BadParameter("--pin needs --baseline; --budgets are whole numbers with commas")
     wanted = recalling.Wanted(
@@ -114,7 +127,16 @@ def recall(
         vectors=vectors,
         every=every,
     )
-    report = recalling.recall(corpus, cases, wanted, progress=output.live(quiet=quiet))
+    progress = output.live(quiet=quiet)
+    if corpus is not None and cases is not None:
+        report = recalling.recall(corpus, cases, wanted, progress=progress)
+    else:
+        from ukai.app import golden
+
+        asked = golden.recall(
+            workspace, budgets=wanted.budgets, agent=agent, only=only, principal=principal, progress=progress
+        )
+        report = asyncio.run(asked)
     told = ""
     if baseline is not None and pin:
         recalling.pin(report, baseline, name)
