@@ -123,11 +123,12 @@ async def test_what_others_attached_or_name_is_not_torn_off(database: store.Data
 async def test_a_key_that_was_taken_again_is_in_the_way(database: store.Database):
     await given.town(database)
     gone = await world.done(database, world.remove("Town#a"))
-    await world.done(database, world.town("a"))
+    again = await world.done(database, world.town("a"))
 
-    refused = await given.undo(database, gone.commit)
+    [told] = given.rejections(await given.undo(database, gone.commit))
 
-    assert given.codes(refused) == ["unique_violation"]
+    assert (told.code, told.received) == ("conflict", str(again.commit))
+    assert "Town#a was made anew afterwards, by human ann" in told.message
 
 
 async def test_unique_values_are_claimed_again_and_given_up(database: store.Database):

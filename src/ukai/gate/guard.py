@@ -36,9 +36,24 @@ class Guard:
         if already:
             return [{**_judged("", taken_back(row)), "alone": True} for row in already]
         later = await rows.later_writes(tx, self.undoing.touched)
-        problems += [_judged(t.at, self._written_since(t, row)) for row in later for t in (self._touched(row),)]
-        problems += await self._hanging(tx)
-        return problems
+        conflicts = [_judged(t.at, self._written_since(t, row)) for row in later for t in (self._touched(row),)]
+        conflicts += await self._hanging(tx)
+        conflicts += await self._taken(tx)
+        # What the store would say beside a conflict only follows from it.
+        return [{**p, "alone": True} for p in (*problems, *conflicts)] if conflicts else problems
+
+    async def _taken(self, tx: store.Transaction) -> list[Problem]:
+        """Keys of deleted records that somebody has given to new ones."""
+        back = {(row["type"], row["key"]): row["at"] for row in self.judge.program.nodes if row.get("revives")}
+        going = [UUID(row["id"]) for row in self.judge.program.nodes if row["act"] == "delete"]
+        found = await rows.holders(tx, list(back), without=going) if back else []
+        return [
+            _judged(
+                at, _conflict(row, at, f"{row['type']}#{row['key']} was made anew afterwards", [], type=row["type"])
+            )
+            for row in found
+            for at in (back[row["type"], row["key"]],)
+        ]
 
     def _touched(self, row: Row) -> deltas.Touched:
         return self.undoing.touched[int(row["place"])]

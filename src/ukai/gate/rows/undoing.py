@@ -103,6 +103,22 @@ async def later_writes(tx: store.Transaction, touched: Sequence[Touched]) -> lis
     )
 
 
+async def holders(
+    tx: store.Transaction, keys: Sequence[tuple[str, str]], *, without: Sequence[UUID]
+) -> list[dict[str, Any]]:
+    """The living nodes under the (type, key), but those `without`, each with the change that made it."""
+    return await dicts(
+        tx,
+        """select n.type, n.key, c.commit, c.at, m.author_kind, m.author_id
+           from unnest(%s::text[], %s::text[]) k(type, key)
+           join node n on n.type = k.type and n.key = k.key and n.gone = 0 and not n.id = any (%s)
+           join lateral (select * from change c where c.id = n.id and c.op = 'create'
+                         order by c.seq desc limit 1) c on true
+           join commit m on m.id = c.commit""",
+        ([t for t, _ in keys], [k for _, k in keys], list(without)),
+    )
+
+
 async def attached(tx: store.Transaction, nodes: Sequence[UUID], *, without: Sequence[UUID]) -> list[dict[str, Any]]:
     """The living edges at the nodes, but those `without`: `node`, `other` and the change that made the edge."""
     statement = """select v.node, v.other, e.type, c.commit, c.at, m.author_kind, m.author_id
