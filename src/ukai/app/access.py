@@ -11,6 +11,7 @@ from ukai import access
 from ukai.access import budget, explain
 from ukai.access.record import ALL, Fields
 from ukai.app import info, workspace
+from ukai.catalog import Catalog
 from ukai.kit import document, handle, principal, shape
 from ukai.kit.errors import PermanentError
 
@@ -86,7 +87,11 @@ def answer(path: Path, asked: Asked, *, load: Load | None = None) -> Answer:
     Raises UnknownAgent, AgentRefused, NoWorkspace, and NoRecord when a record is named that neither a file nor `load`
     gives. Whether the one who asks may see explanations is decided before (`audit`).
     """
-    catalog = info.loaded(workspace.locate(path), asked.agent).catalog
+    return of(info.loaded(workspace.locate(path), asked.agent).catalog, asked, load=load)
+
+
+def of(catalog: Catalog, asked: Asked, *, load: Load | None = None) -> Answer:
+    """The same of files that are loaded; the agent is one of them. Raises NoRecord."""
     agent, folder = catalog.agents[asked.agent], catalog.access
     field, record = _record(asked, load)
     audience = folder.audience([asked.principal, *asked.audience])

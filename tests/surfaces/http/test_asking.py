@@ -194,3 +194,21 @@ async def test_a_question_with_what_no_database_holds_is_asked_all_the_same(data
         made = await web.post("/context/compose", json={"agent": "helper", "question": "\0", "conversation": "\0"})
 
     assert (answer.status_code, made.status_code) == (200, 200)
+
+
+async def test_why_somebody_may_is_told_to_whoever_audits(database: store.Database):
+    await build.opened(database)
+    asked = {"principal": build.BEN, "agent": "helper", "record": "PullRequest#api:1/cost"}
+    async with client(database) as ann, client(database, build.BEN) as ben:
+        await ann.post("/mutations", json=build.delta(build.pull(1, cost="12.50")))
+        told = (await ann.get("/access/explain", params=asked)).json()
+        alone = (await ann.get("/access/explain", params=asked | {"record": "PullRequest#api:1/title"})).json()
+        public = {"record": "PullRequest#api:1/title", "audience": "public"}
+        among = (await ann.get("/access/explain", params=asked | public)).json()
+        theirs = await ben.get("/access/explain", params=asked)
+        missing = await ann.get("/access/explain", params=asked | {"record": "PullRequest#api:9"})
+
+    assert (told["invoke"]["allowed"], told["read"]["allowed"]) == (True, False)
+    assert "ben-reads" in str(told["policies"])
+    assert (alone["allowed"], among["allowed"]) == (True, False)
+    assert (theirs.status_code, missing.status_code) == (403, 404)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from ukai.app.reception import Reception
-from ukai.surfaces.http import asking, context, document, health, host, mutations, problems, reading, runs, undoing
+from ukai.surfaces.http import (
+    asking,
+    context,
+    deciding,
+    document,
+    health,
+    host,
+    mutations,
+    problems,
+    reading,
+    runs,
+    undoing,
+)
 
 
 def made(reception: Reception) -> FastAPI:
@@ -18,7 +30,7 @@ def made(reception: Reception) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.reception = reception
-    for part in (asking, runs, context, mutations, undoing, reading, health):
+    for part in (asking, runs, context, deciding, mutations, undoing, reading, health):
         app.include_router(part.router)
     problems.install(app)
     document.install(app)

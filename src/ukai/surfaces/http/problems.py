@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from ukai.app import admission, agents, context, engine, history, identity, live, run, undo
+from ukai.app import access, admission, agents, context, engine, history, identity, live, run, undo
 from ukai.kit import errors
 from ukai.surfaces import wire
 
@@ -111,6 +111,8 @@ async def _ours(request: Request, error: Exception) -> Response:
         case history.Gone():
             return problem(410, "gone", detail, hint=raised.hint, where="?after")
         case history.NoRecord() | agents.NoAgent() | run.NoSuchRun() | context.NoSuchComposition():
+            return problem(404, "not_found", detail, hint=raised.hint)
+        case access.NoRecord() | engine.UnknownAgent():
             return problem(404, "not_found", detail, hint=raised.hint)
         case identity.NotKnown():
             return _unknown(request, raised)
