@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ukai import record
 from ukai.kit import document, shape
 from ukai.kit.finding import Finding
+
+if TYPE_CHECKING:
+    from ukai import record
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 """What every provider's API takes as the name of a function."""
