@@ -107,3 +107,20 @@ async def test_what_the_loop_gives_up_waits_with_every_attempt(database: store.D
     async with database.transaction() as tx:
         [made] = await history.of_node(tx, name, rights=gate.ALL)
     assert made.author == world.BOT
+
+
+async def test_whatever_a_model_sent_can_wait(database: store.Database):
+    await given.town(database)
+    deep: object = "x\0\ud800"
+    for _ in range(300):
+        deep = [deep]
+    nasty = {"ops": [{"kind": "update_node", "set": {"size": deep, "seal": float("inf"), "log": 10**5_000}}]}
+    refused = await world.propose(database, author=world.BOT, rights=None)
+    assert isinstance(refused, gate.Rejected)
+    escalated = loop.Tally(retries=0).add(nasty, refused.rejections)
+    assert escalated is not None
+
+    await review.hold_escalated(database, escalated, reviewers=["ann@example.com"], author=world.BOT, clock=world.CLOCK)
+
+    [item] = await review.items(database, rights=gate.ALL)
+    assert item.fields["delta"]["ops"][0]["set"]["seal"] == "inf"

@@ -61,7 +61,7 @@ async def refused(
     entropy: ids.Entropy,
 ) -> int:
     """Record a refused attempt; its number. Raises AuditFailed when that cannot be done."""
-    body = _storable(kept(source, catalogue))
+    body = storable(kept(source, catalogue))
     try:
         async with db.transaction() as tx:
             return await written(tx, author=author, body=body, key=key, rejections=rejections, at=at, entropy=entropy)
@@ -83,7 +83,7 @@ async def written(
     refused, masked (`kept`).
     """
     found = [r for r in rejections if r.severity == "error"]
-    body = _storable(body)
+    body = storable(body)
     return await rows.save_attempt(
         tx,
         id=ids.time_ordered(at, entropy=entropy),
@@ -93,7 +93,7 @@ async def written(
         hash=hash_of(body),
         codes=sorted({r.code for r in found}),
         fingerprints=list(rejection.fingerprints(found)),
-        findings=[_storable(r.as_json()) for r in rejections],
+        findings=[storable(r.as_json()) for r in rejections],
         body=body,
     )
 
@@ -166,7 +166,7 @@ def _masked(value: Any, names: set[str]) -> Any:
     return value
 
 
-def _storable(value: Any, depth: int = DEPTH_KEPT) -> Any:
+def storable(value: Any, depth: int = DEPTH_KEPT) -> Any:
     """What the database can hold of it: a proposal may be refused for the very reason that it could not be stored."""
     if isinstance(value, str):
         return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
@@ -174,11 +174,11 @@ def _storable(value: Any, depth: int = DEPTH_KEPT) -> Any:
         return "…"
     if isinstance(value, dict):
         members = cast("dict[Any, Any]", value)
-        return {_storable(str(k)): _storable(v, depth - 1) for k, v in members.items()}
+        return {storable(str(k)): storable(v, depth - 1) for k, v in members.items()}
     if isinstance(value, list | tuple):
-        return [_storable(v, depth - 1) for v in cast("list[Any]", value)]
+        return [storable(v, depth - 1) for v in cast("list[Any]", value)]
     if isinstance(value, int):  # true and false are whole numbers too
         return value if value.bit_length() <= BITS_KEPT else f"a number of {value.bit_length()} bits"
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
-    return None if value is None else _storable(str(value))
+    return None if value is None else storable(str(value))

@@ -112,7 +112,7 @@ async def hold(
         "set": {k: v for k, v in values.items() if v is not None},
     }
     proposal = {"ops": [op]} | ({"key": key} if key else {})
-    limits = replace(limits_.LIMITS, depth=2 * limits_.LIMITS.depth)
+    limits = replace(limits_.LIMITS, depth=2 * audit.DEPTH_KEPT)
     done = await submit(db, proposal, author=author, rights=ALL, clock=clock, entropy=entropy, limits=limits)
     if isinstance(done, Rejected):
         raise NotHeld(f"an item for review could not be made: {done.rejections[0]}")
@@ -130,8 +130,8 @@ async def hold_escalated(
 ) -> str:
     """An item for what the loop gave up: the last proposal is held, every attempt stands beside it. Raises NotHeld."""
     catalogue = await domains.known(db)
-    item = escalated.review_item()
-    last = escalated.attempts[-1].value
+    item = audit.storable(escalated.review_item())
+    last: Any = audit.storable(escalated.attempts[-1].value)
     return await hold(
         db,
         reason=escalated.reason,
