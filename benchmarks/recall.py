@@ -2,8 +2,8 @@
 
 Options: `--cases` (a folder with `<set>/items.jsonl` and cases; else they are made of the shared data by its own tool),
 `--every` (1), `--sets` (all, with commas), `--vectors`, `--baseline` (a file to hold the figures against), `--pin`
-(write it instead), `--table` (a file for the table), `--chart` (a file for the SVG). The ratios are ours over a random
-order of the same scope, cut the same way.
+(write it instead), `--table` (a file for the table), `--chart` (a file for the SVG), `--seeds` (1) of the random order
+of the same scope, cut the same way, over which ours stands in the ratios.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ BASELINE = Path(__file__).parent / "recall-baseline.json"
 def run(options: Mapping[str, str]) -> Report:
     """Measure every set; regressions against the baseline stand in the notes."""
     wanted = options.get("sets", ",".join(SETS)).split(",")
-    every = int(options.get("every", 1))
+    every, seeds = int(options.get("every", 1)), int(options.get("seeds", 1))
     vectors = Path(options["vectors"]) if "vectors" in options else None
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options["cases"]) if "cases" in options else _made(Path(scratch))
-        ours = {name: _measured(folder, name, recall.Wanted(vectors=vectors, every=every)) for name in wanted}
+        ours = {name: _measured(folder, name, recall.Wanted(vectors=vectors, every=every, seeds=seeds)) for name in wanted}
     baseline = Path(options.get("baseline", BASELINE))
     if "pin" in options:
         for name, report in ours.items():

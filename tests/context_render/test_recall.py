@@ -14,6 +14,7 @@ import pytest
 
 from tests import shared
 from ukai.app import recall
+from ukai.context import sections
 from ukai.context.recall import outside
 from ukai.llm import on_disk
 from ukai.measure import at_budgets
@@ -141,6 +142,19 @@ def test_numbered_siblings_without_names_of_their_own_are_parts_and_others_are_n
 
     assert [i.order for i in items] == [0, 1, 2, 3, -1, -1, -1, -1]
     assert items[0].lead == "Ann"
+
+
+def test_columns_in_another_order_make_the_same_family():
+    def columns(*names: str, of: str) -> list[dict[str, Any]]:
+        return [
+            {"id": f"{of}.{n}", "path": f"db/s/{of}/{n}", "type": "column", "title": f"{of}.{n}", "parent": of}
+            for n in names
+        ]
+
+    days = [{"id": f"e_{d}", "path": f"db/s/e_{d}", "type": "table"} for d in (1, 2)]
+    items = corpus(*days, *columns("a", "b", of="e_1"), *columns("b", "a", of="e_2")).items
+
+    assert [u.id for u in sections.units(items)] == ["e_1"]
 
 
 def test_figures_that_fall_below_the_pinned_baseline_are_an_alert(tmp_path: Path):

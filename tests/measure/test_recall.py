@@ -15,6 +15,8 @@ REPORT = {
     "ranking": [
         {"section": "Note#1", "score": 3.0, "tokens_full": 80, "level": "full", "reason": "words"},
         {"section": "Call#harbor", "score": 2.0, "tokens_full": 300, "level": "summary", "reason": "words"},
+        {"section": "Note#9", "score": 1.0, "tokens_full": 900, "level": "none", "reason": "no room"},
+        {"section": "t:2024", "score": 0.5, "tokens_full": 90, "level": "full", "items": ["t:2024", "t:2025"]},
     ],
     "dropped": [{"section": "Note#9", "reason": "budget", "needed": 900, "left": 620}],
     "budget": 1000,
@@ -37,6 +39,10 @@ def test_a_needed_item_is_held_in_full_shortened_dropped_or_never_ranked():
     assert build.told(score) == [("missing", "Note#9"), ("missing", "Note#77"), ("shortened", "Call#harbor/turn/3")]
     assert (score.counts["recall"], score.counts["usable"]) == (0.5, 0.25)
     assert "needed 900 of 620" in score.flags[0].note
+
+
+def test_a_member_of_a_family_is_held_with_its_family():
+    assert weigh("t:2025").counts == {"required": 1, "recall": 1.0, "usable": 1.0}
 
 
 def test_at_each_budget_the_ranking_is_cut_before_the_first_that_does_not_fit():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ukai.app import files
 from ukai.context import cut
@@ -38,12 +38,18 @@ class Wanted:
     """Only every so many-th case."""
 
 
+class Case(Protocol):
+    """One case that was measured."""
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """What came of it."""
 
     figures: dict[str, Any]
-    per_case: tuple[measured.Row, ...]
+    per_case: tuple[Case, ...]
     findings: tuple[Finding, ...]
 
     def as_json(self) -> dict[str, Any]:

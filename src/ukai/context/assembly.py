@@ -28,7 +28,7 @@ class Ranked:
     title: str
     score: float
     tokens_full: int
-    """What its body takes in full."""
+    """What its body takes in full, by characters over four."""
     level: str
     """The level it stands at; `none` when it does not."""
     reason: str
@@ -95,11 +95,10 @@ def assemble(
     """
     items, put_aside = _offloaded(items, ref)
     bodies = templates.Bodies(shelf)
-    known = {i.id: _hash(i) for i in items}
+    by_id = {i.id: i for i in items}
     units = sections.units(items)
-    layout = document.Layout(
-        units, body=bodies, given={i: lv for i, (body, lv) in given.items() if known.get(i) == body}
-    )
+    same = {i: level for i, (body, level) in given.items() if i in by_id and _hash(by_id[i]) == body}
+    layout = document.Layout(units, body=bodies, given=same)
     scores = {i.id: i.score for i in items}
     budget = min(budget_tokens, ceiling_tokens)
     found = ranked(units, scores, budget_tokens=budget)
@@ -107,8 +106,8 @@ def assemble(
         found = rank.reordered(found, order(found))
     made = cut.fill(found, budget=budget, count=count, layout=layout, plan=plan)
     best = {u.id: s for section in found for u, s in zip(section.units, section.scores, strict=True)}
-    fates = tuple(cut.fates(made, count))
-    shown = {s.item.id: (known[s.item.id], f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
+    fates = tuple(cut.fates(made))
+    shown = {s.item.id: (_hash(s.item), f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
     is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
         text=made.paper.text(),
@@ -137,7 +136,7 @@ def _ranked(fate: cut.Fate, score: float) -> Ranked:
         section=unit.id,
         title=unit.item.title,
         score=round(score, 6),
-        tokens_full=math.ceil(fate.tokens_full),
+        tokens_full=fate.tokens_full,
         level=fate.level,
         reason=fate.reason,
         items=tuple(i for s in unit.subjects for i in (s.item.id, *(e.id for e in s.elements))),
@@ -145,9 +144,7 @@ def _ranked(fate: cut.Fate, score: float) -> Ranked:
 
 
 def _dropped(fate: cut.Fate) -> Dropped:
-    return Dropped(
-        section=fate.unit.id, reason=fate.reason, needed=math.ceil(fate.tokens_full), left=math.floor(fate.left)
-    )
+    return Dropped(section=fate.unit.id, reason=fate.reason, needed=fate.tokens_full, left=math.floor(fate.left))
 
 
 def _offloaded(items: Sequence[Item], ref: Callable[[str, str], str]) -> tuple[list[Item], list[Offloaded]]:
@@ -160,6 +157,8 @@ def _offloaded(items: Sequence[Item], ref: Callable[[str, str], str]) -> tuple[l
             aside.append(Offloaded(ref=name, item=item.id, field="text", size=len(text)))
             text = offload.placeholder(text, name)
         for key, value in item.fields.items():
+            if value is None or isinstance(value, int | float):
+                continue
             said = value if isinstance(value, str) else canonical.dumps(value)
             if offload.is_oversized(said):
                 name = ref(item.id, key)

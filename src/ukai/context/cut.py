@@ -38,7 +38,7 @@ class Fate:
     rank: int
     """From 1."""
     level: str
-    tokens_full: float
+    tokens_full: int
     left: float
     """Tokens of the budget that no step fitted in any more."""
 
@@ -48,7 +48,7 @@ class Fate:
         if self.level == levels.FULL:
             return f"rank {self.rank} in full"
         what = "left out" if self.level == levels.NONE else f"degraded to {self.level}"
-        return f"rank {self.rank} {what}: needed {self.tokens_full:,.0f}, had {self.left:,.0f}"
+        return f"rank {self.rank} {what}: needed {self.tokens_full:,}, had {self.left:,.0f}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,12 +128,12 @@ def _written(steps: Sequence[tuple[Unit, str]], paper: Page) -> Page:
     return paper
 
 
-def fates(cut: Cut, count: Count) -> Iterator[Fate]:
-    """Every unit accounted for, in rank order."""
+def fates(cut: Cut) -> Iterator[Fate]:
+    """Every unit accounted for, in rank order. What it takes in full is an estimate: most are never counted."""
+    left = max(0.0, cut.left)
     for rank, unit in enumerate(cut.units, 1):
         level = cut.paper.levels.get(unit.id, levels.NONE)
-        full = count(cut.layout.block(unit, levels.FULL))
-        yield Fate(unit=unit, rank=rank, level=level, tokens_full=full, left=max(0.0, cut.left))
+        yield Fate(unit=unit, rank=rank, level=level, tokens_full=unit.size, left=left)
 
 
 class Ladder:

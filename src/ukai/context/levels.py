@@ -40,6 +40,14 @@ def body(subject: Subject, level: str) -> str:
     return _BODIES[level](subject)
 
 
+def length(subject: Subject) -> int:
+    """About how many characters the full body has, without making it."""
+    item = subject.item
+    fields = sum(len(k) + len(v if isinstance(v, str) else str(v)) + 3 for k, v in item.fields.items())
+    elements = sum(len(e.title) + len(e.text) + 2 for e in subject.elements)
+    return fields + max(len(item.text), elements)
+
+
 def _names(subject: Subject) -> str:
     return ", ".join(subject.names)
 
@@ -85,9 +93,16 @@ def _elements(subject: Subject) -> str:
 def _full(subject: Subject) -> str:
     item = subject.item
     stands = f"{item.path}\n{item.title}\n{item.lead}\n{item.text}"
-    said = ((k, v if isinstance(v, str) else canonical.dumps(v)) for k, v in sorted(item.fields.items()))
+    said = ((k, plain(v)) for k, v in sorted(item.fields.items()))
     fields = [f"{k}: {v}" for k, v in said if v not in stands]
     return _joined(*fields, _elements(subject))
+
+
+def plain(value: object) -> str:
+    """A field's value as it is written."""
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) in (int, float) else canonical.dumps(value)
 
 
 def _joined(*parts: str) -> str:

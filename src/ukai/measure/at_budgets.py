@@ -128,7 +128,8 @@ def table(sets: Mapping[str, Mapping[str, Any]]) -> str:
         body.append([name, "usable", *_cells(row["usable"], budgets)])
         body += [["", f"{half} ids", *_cells(row["halves"][half]["usable"], budgets)] for half in ("even", "odd")]
         body.append(["", "mentioned", *_cells(row["recall"], budgets)])
-        body.append(["", "random", *_cells(row["random"]["usable"], budgets)])
+        if row["random"]["usable"]:
+            body.append(["", "random", *_cells(row["random"]["usable"], budgets)])
     return markdown(["set", "figure", *(f"@{int(b):,}" for b in budgets)], body)
 
 
@@ -152,7 +153,8 @@ def chart(sets: Mapping[str, Mapping[str, Any]]) -> str:
     for n, (name, row) in enumerate(sets.items()):
         hue = f"hsl({360 * n // len(sets)} 60% 40%)"
         lines.append(_line(row["usable"], budgets, f'stroke="{hue}" stroke-width="2"'))
-        lines.append(_line(row["random"]["usable"], budgets, f'stroke="{hue}" stroke-dasharray="3 4"'))
+        if row["random"]["usable"]:
+            lines.append(_line(row["random"]["usable"], budgets, f'stroke="{hue}" stroke-dasharray="3 4"'))
         lines.append(f'<text x="{EDGE}" y="{HEIGHT + 12 + 20 * n}" fill="{hue}">{_escaped(name)}</text>')
     return "\n".join([*lines, "</svg>\n"])
 
@@ -180,7 +182,8 @@ def _cells(values: Mapping[str, float], budgets: Sequence[str]) -> list[str]:
 
 
 def _means(rows: Sequence[Row], budgets: Sequence[int], get: Callable[[Row], Mapping[int, float]]) -> dict[str, float]:
-    return {str(b): _mean([get(r)[b] for r in rows]) for b in budgets}
+    """Empty where no row has figures: a set of which no random order was measured."""
+    return {str(b): _mean([get(r)[b] for r in rows]) for b in budgets} if not rows or get(rows[0]) else {}
 
 
 def _mean(values: Sequence[float]) -> float:

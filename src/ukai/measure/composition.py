@@ -15,7 +15,7 @@ _LENIENT = {**shape.STRICT, "extra": "ignore"}
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked:
-    """One section that was kept."""
+    """One section in the order of the ranking."""
 
     __pydantic_config__ = _LENIENT
 
@@ -25,8 +25,10 @@ class Ranked:
     tokens_full: int = 0
     """What it would take in full."""
     level: str = "full"
-    """`full`, or the name of a shorter rendering."""
+    """`full`, the name of a shorter rendering, or `none` for what is not in the document."""
     reason: str = ""
+    items: tuple[str, ...] = ()
+    """Keys of all that stand and fall with it."""
 
 
 @dataclass(frozen=True, kw_only=True)

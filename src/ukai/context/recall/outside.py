@@ -175,7 +175,8 @@ def _item(line: _Line, order: int, elements: Sequence[_Line]) -> Item:
 def _schema_hash(line: _Line, elements: Sequence[_Line]) -> str:
     """Over the elements' names and properties where there are any (a table's columns), else over the own properties."""
     if elements:
-        content: Any = [[PurePosixPath(e.path).name, e.type, dict(e.props)] for e in elements]
+        # In no order: exports of one table list its columns now so and now so.
+        content: Any = sorted(canonical.dumps([PurePosixPath(e.path).name, e.type, dict(e.props)]) for e in elements)
     else:
         content = {k: type(v).__name__ for k, v in line.props.items()}
     return canonical.sha256([line.type, content])[:8]
@@ -184,11 +185,12 @@ def _schema_hash(line: _Line, elements: Sequence[_Line]) -> str:
 def _orders(lines: Sequence[_Line]) -> dict[str, int]:
     """The places of the parts: siblings whose names are numbers behind one word, and that are not called differently.
 
-    What has a name of its own stands for itself; what has none is a part of what is around it.
+    What has elements is no part. What has a name of its own stands for itself; what has none is a part of what is around it.
     """
     siblings: dict[str, list[_Line]] = {}
+    wholes = {line.parent for line in lines}
     for line in lines:
-        if line.parent is None:
+        if line.parent is None and line.id not in wholes:
             siblings.setdefault(line.path.rpartition("/")[0], []).append(line)
     orders: dict[str, int] = {}
     for group in siblings.values():

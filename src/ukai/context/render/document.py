@@ -19,7 +19,6 @@ from typing import Any
 from ukai.context import levels
 from ukai.context.render import naming
 from ukai.context.sections import Unit
-from ukai.kit import canonical
 
 Body = Callable[[Unit, str], str]
 """A unit's body at a level: `levels.body` of its first member, or what a template makes of it."""
@@ -84,7 +83,7 @@ def _shared(place: str, parts: Sequence[Unit]) -> str:
     for part in parts[1:]:
         common = {k: v for k, v in common.items() if k in part.item.fields and part.item.fields[k] == v}
     at = {p.item.at for p in parts}
-    said = {k: v if isinstance(v, str) else canonical.dumps(v) for k, v in sorted(common.items())}
+    said = {k: levels.plain(v) for k, v in sorted(common.items())}
     dated = next(iter(at)) if len(at) == 1 else None
     told = [f" · {k}: {v}" for k, v in said.items() if v not in place]
     return "".join(told) + (f" · {dated.date().isoformat()}" if dated else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ukai.measure import spec
@@ -53,7 +53,7 @@ class RecallAtBudget:
         )
 
     def _at(self, compositions: Sequence[Composition], needed: Sequence[str], budget: int) -> float:
-        kept = [row for composition in compositions for row in cut(composition.ranking, budget)]
+        kept = [replace(row, level="full") for c in compositions for row in cut(c.ranking, budget)]
         return round(sum(bool(_level(kept, key)) for key in needed) / len(needed), 4)
 
 
@@ -71,7 +71,8 @@ def cut(ranking: Sequence[Ranked], budget: int) -> list[Ranked]:
 
 def _level(kept: Sequence[Ranked], key: str) -> str:
     """How a needed item is held: `full`, a shorter level, or not at all (empty). A whole record holds its parts."""
-    levels = [row.level for row in kept if key == row.section or key.startswith(f"{row.section}/")]
+    rows = (row for row in kept if key == row.section or key.startswith(f"{row.section}/") or key in row.items)
+    levels = [row.level for row in rows if row.level != "none"]
     return "full" if "full" in levels else (levels[0] if levels else "")
 
 

@@ -1,0 +1,116 @@
+"""`ukai context recall` in a workspace: its own cases, composed from its own store under the rights of whoever asks.
+
+A case names what it requires (`requires: {items: [..]}`). What stands in the document of each budget is counted from
+the composer's own account of what it showed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ukai import context
+from ukai.app import engine
+from ukai.app.evals import bank
+from ukai.app.recall import Report
+from ukai.context import composing, levels
+from ukai.context.reader import WHEREVER_RIGHTS_REACH
+from ukai.context.recall.measured import Held
+from ukai.context.scope import CEILING_TOKENS
+from ukai.kit.finding import Finding
+from ukai.measure import at_budgets
+from ukai.measure.bank import Question
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One case of the workspace."""
+
+    id: str
+    held: Held
+    end_to_end: float
+    """Usable in a document as large as any may be."""
+    missing: tuple[str, ...]
+    ms: float = field(default=0.0, compare=False)
+    random: Held = field(default_factory=lambda: Held(recall={}, usable={}))
+    """No random order is composed from a store."""
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the sha256 of its id is even."""
+        return int(hashlib.sha256(self.id.encode()).hexdigest(), 16) % 2 == 0
+
+    def as_json(self) -> dict[str, object]:
+        """With budgets as text."""
+        return {
+            "id": self.id,
+            "recall": {str(b): round(v, 4) for b, v in self.held.recall.items()},
+            "usable": {str(b): round(v, 4) for b, v in self.held.usable.items()},
+            "end_to_end": round(self.end_to_end, 4),
+            "missing": list(self.missing),
+        }
+
+
+async def recall(
+    path: Path,
+    *,
+    budgets: Sequence[int],
+    agent: str | None = None,
+    only: str = "*",
+    principal: str | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Report:
+    """Every case of the workspace that requires items, at every budget, in the composer's own tokens."""
+    rows: list[Row] = []
+    async with engine.opened(path) as opened:
+        await opened.keep_up(progress)
+        asked, findings = bank.of(opened.catalog, agent=agent, only=only)
+        asked, unasked = await bank.addressed(opened, asked, opened.principal(principal))
+        wanted = [q for q in asked.questions if q.requires.items]
+        told: list[Finding] = [*findings, *unasked]
+        for question in wanted:
+            rows.append(await _row(opened, question, budgets))
+            progress(f"cases: {len(rows)} of {len(wanted)}")
+    return Report(figures=at_budgets.summary(rows, budgets), per_case=tuple(rows), findings=tuple(told))
+
+
+async def _row(opened: engine.Engine, question: Question, budgets: Sequence[int]) -> Row:
+    started = time.perf_counter()
+    required = question.requires.items
+    shown = {b: await _shown(opened, question, b) for b in (*budgets, CEILING_TOKENS)}
+    ms = (time.perf_counter() - started) * 1e3 / len(shown)
+
+    def share(budget: int, at_least: str) -> float:
+        return sum(_holds(shown[budget], key, at_least) for key in required) / len(required)
+
+    return Row(
+        id=question.id,
+        held=Held(
+            recall={b: share(b, levels.IDENTITY) for b in budgets}, usable={b: share(b, levels.FULL) for b in budgets}
+        ),
+        end_to_end=share(CEILING_TOKENS, levels.FULL),
+        missing=tuple(key for key in required if not _holds(shown[CEILING_TOKENS], key, levels.FULL)),
+        ms=ms,
+    )
+
+
+async def _shown(opened: engine.Engine, question: Question, budget: int) -> Mapping[str, str]:
+    """Item -> the level at which it stands; nothing for who may not use the agent."""
+    agent = opened.agent(question.agent or "")
+    rights = opened.rights(agent, question.asker or "", "cli")
+    if not rights.invoke.allowed:
+        return {}
+    reader = opened.reader(agent, rights)
+    request = context.Request(question=question.ask, scope=agent.scope or WHEREVER_RIGHTS_REACH, budget_tokens=budget)
+    made = await composing.made_of(opened.db, request, library=opened.library, reader=reader)
+    return {item: level for item, (_, level) in made.assembled.shown.items()}
+
+
+def _holds(shown: Mapping[str, str], key: str, at_least: str) -> bool:
+    """A part that is an item of its own stands for itself; a field's text (`Note#x/body`) stands in its record."""
+    whole, _, part = key.partition("/")
+    level = shown.get(key) or (shown.get(whole) if "/" not in part else None)
+    return level is not None and levels.at_least(level, at_least)
