@@ -296,3 +296,49 @@ async def test_compositions_are_kept_with_their_reports_and_forgotten_in_time(da
         assert await compositions.delete_compositions(tx, CLOCK.now().replace(year=2027)) == 2
         assert await tx.value("select count(*) from composition_report") == 0
         assert await tx.value("select count(*) from given") == 0
+
+
+class Backwards:
+    """Ranks what comes last first."""
+
+    model_id = "backwards"
+    asked = 0
+
+    def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        Backwards.asked += 1
+        return list(range(len(texts)))
+
+
+class Chat:
+    """Says the same order whatever it is asked."""
+
+    model_id = "chat"
+
+    def __init__(self, answer: str | None) -> None:
+        self.answer, self.asked = answer, 0
+
+    async def ask(self, prompt: str, *, seed: int) -> str:
+        self.asked += 1
+        if self.answer is None:
+            raise RuntimeError(prompt)
+        return self.answer
+
+
+async def test_a_model_may_rank_and_what_it_said_is_replayed_without_it(database: store.Database):
+    w = await company(database)
+    usual = await compose(w)
+    reranked = await compose(w, ranker=Backwards())
+    chat = Chat("[3, 2, 1]")
+    said = await compose(w, ranker=chat)
+    broken = await compose(w, ranker=Chat(None))
+    asked = chat.asked
+
+    replayed = await context.replay(database, said.id, library=w.library, reader=world.reader(ANN), ranker=chat)
+
+    assert [r.section for r in reranked.report.ranking] != [r.section for r in usual.report.ranking]
+    assert broken.text == usual.text
+    assert broken.report.events == ("ranker_failed RuntimeError",)
+    assert asked > 0
+    assert chat.asked == asked
+    assert replayed is not None
+    assert (replayed.same, replayed.text) == (True, said.text)

@@ -96,7 +96,7 @@ class Engine:
     def library(self) -> Library:
         """What reading needs to know of the graph."""
         types = {t.type: t for d in self.catalog.domains.values() for t in d.types}
-        return Library(types=types, cache=self.cache)
+        return Library(types=types, cache=self.cache, shelf=loading.shelf(self.catalog))
 
     @cached_property
     def vault(self) -> Vault:

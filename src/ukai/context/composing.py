@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from ukai import store
-from ukai.context import assembly, bodies, names, reading, retrieval, rows, score
+from ukai.context import assembly, bodies, names, ranking, reading, retrieval, rows, score
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
 from ukai.context.reader import Reader
@@ -50,6 +50,7 @@ class Request:
     conversation: str | None = None
     """Bodies that this audience was given in it before are pointed at and not sent again, unless they changed."""
     ranker: str = "score"
+    """What the given `Ranker` is called in reports; `score` ranks without one."""
     ceiling_tokens: int = CEILING_TOKENS
     """A surface that cuts long replies off says here where."""
 
@@ -75,6 +76,8 @@ class Past:
     given: Mapping[str, tuple[str, str]]
     without: frozenset[str]
     """Strategies that timed out then."""
+    ranked: Mapping[str, str]
+    """What a ranking model said then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +88,8 @@ class Made:
     report: Report
     items: tuple[reading.Item, ...]
     given: Mapping[str, tuple[str, str]]
+    ranked: Mapping[str, str]
+    """What a ranking model said."""
     ann_recall: float | None
     ms: Mapping[str, float] = field(compare=False)
 
@@ -99,14 +104,24 @@ async def compose(
     entropy: ids.Entropy = os.urandom,
     settings: Settings = DEFAULT,
     strategies: Mapping[str, Strategy] = STRATEGIES,
+    ranker: ranking.Ranker | None = None,
 ) -> Composition:
-    """The document for `request`, its report saved. Whoever may read nothing in the scope gets an empty one."""
-    made = await made_of(db, request, library=library, reader=reader, settings=settings, strategies=strategies)
+    """The document for `request`, its report saved. Whoever may read nothing in the scope gets an empty one.
+
+    `ranker` puts the sections in order instead of their scores: a model whose words are kept with the composition.
+    """
+    made = await made_of(
+        db, request, library=library, reader=reader, settings=settings, strategies=strategies, ranker=ranker
+    )
     at = clock.now()
     id = ids.time_ordered(at, entropy=entropy)
     readers = reader.rights.principals_hash
     without = sorted(s.strategy for s in made.report.graph if s.timed_out)
-    asked = _written(request) | {"given": {k: list(v) for k, v in made.given.items()}, "without": without}
+    asked = _written(request) | {
+        "given": {k: list(v) for k, v in made.given.items()},
+        "without": without,
+        "ranked": dict(made.ranked),
+    }
     async with db.transaction() as tx:
         await compositions.save(
             tx,
@@ -140,6 +155,7 @@ async def made_of(
     settings: Settings = DEFAULT,
     strategies: Mapping[str, Strategy] = STRATEGIES,
     past: Past | None = None,
+    ranker: ranking.Ranker | None = None,
 ) -> Made:
     """The composition, not saved. With `past` it is made as it was then, of what is there now."""
     started = time.perf_counter()
@@ -161,6 +177,9 @@ async def made_of(
         items = await bodies.fetch(tx, scope, library, near)
         recall = await _ann_recall(ask)
     fetched = time.perf_counter()
+    model = await ranking.ranked(
+        items, request.question, ranker, recorded=past.ranked if past else {}, budget_tokens=budget
+    )
     assembled = assembly.assemble(
         items,
         budget_tokens=budget,
@@ -169,6 +188,8 @@ async def made_of(
         given=given,
         ref=lambda item, name: _ref(secret, readers, item, name),
         ranker=request.ranker,
+        order=model.order,
+        shelf=library.shelf,
     )
     ended = time.perf_counter()
     by_id = {i.id: i for i in items}
@@ -183,16 +204,18 @@ async def made_of(
         budget=assembled.budget,
         used=assembled.used,
         ceiling_hit=assembled.ceiling_hit,
-        events=assembled.events,
+        events=(*assembled.events, *model.events, *_mismatched(assembled)),
         found={i.id: i.why for i in items},
         shown=assembled.shown,
-        versions=_versions(request, ask, library, settings, strategies),
+        versions=_versions(request, ask, library, settings, strategies)
+        | {"ranker": getattr(ranker, "model_id", ""), "templates": canonical.sha256(vars(library.shelf))},
     )
     return Made(
         assembled=assembled,
         report=report,
         items=tuple(_citable(by_id[i]) for i in assembled.shown if i in by_id),
         given=given,
+        ranked=model.said,
         ann_recall=recall,
         ms=report.ms
         | {
@@ -255,11 +278,17 @@ async def _ann_recall(ask: Asked) -> float | None:
     return len(set(near) & set(exact)) / len(exact) if exact else None
 
 
+def _mismatched(assembled: assembly.Assembled) -> Iterator[str]:
+    """Templates in shadow that would have said something else, each with its first item."""
+    for m in assembled.mismatches:
+        yield f"template_mismatch {m.template} {m.item}: {m.problem}"
+
+
 def _beyond(candidates: Sequence[Candidate], reach: int, left: int) -> Iterator[assembly.Dropped]:
     """Candidates that rank so far behind that their bodies were not read."""
     for rank, c in enumerate(candidates, 1):
         if rank > reach and not c.pinned:
-            reason = f"rank {rank} not read: what ranks before it fills the budget more than once"
+            reason = f"rank {rank} not read: out of the budget's reach"
             yield assembly.Dropped(section=c.id, reason=reason, needed=-(-c.size // 4), left=max(0, left))
 
 

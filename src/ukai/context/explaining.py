@@ -15,7 +15,7 @@ from uuid import UUID
 import numpy as np
 
 from ukai import store
-from ukai.context import bodies, composing, reading, retrieval, rows
+from ukai.context import bodies, composing, ranking, reading, retrieval, rows
 from ukai.context.clause import CompiledScope
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.rows import compositions
@@ -39,6 +39,8 @@ INPUTS: Mapping[str, str] = {
     "model": "the embedding model",
     "settings": "the thresholds or the strategies",
     "counter": "the way of counting tokens",
+    "ranker": "the model that ranks",
+    "templates": "the templates",
 }
 """What a composition is a function of: its name in a report, and in words."""
 
@@ -112,6 +114,7 @@ async def replay(
     reader: Reader,
     settings: Settings = DEFAULT,
     strategies: Mapping[str, Strategy] = STRATEGIES,
+    ranker: ranking.Ranker | None = None,
 ) -> Replayed | None:
     """The composition once more: the same bytes, or the name of the input that changed. None: as for `explain`.
 
@@ -122,9 +125,16 @@ async def replay(
         return None
     asked = json.loads(saved.request)
     given = {k: (v[0], v[1]) for k, v in asked["given"].items()}
-    past = composing.Past(given=given, without=frozenset(asked["without"]))
+    past = composing.Past(given=given, without=frozenset(asked["without"]), ranked=asked["ranked"])
     made = await composing.made_of(
-        db, _request(asked), library=library, reader=reader, settings=settings, strategies=strategies, past=past
+        db,
+        _request(asked),
+        library=library,
+        reader=reader,
+        settings=settings,
+        strategies=strategies,
+        past=past,
+        ranker=ranker,
     )
     same = hashlib.sha256(made.assembled.text.encode("utf-8", "surrogatepass")).digest() == saved.document
     then = json.loads(saved.report)

@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ukai.context import levels
 from ukai.context.sections import Section
@@ -26,6 +26,7 @@ SHORT = 600
 """Characters of a section that are ranked: a header line and a cheap, short body."""
 
 
+@runtime_checkable
 class CrossEncoder(Protocol):
     """A provider's reranker, or a model that scores pairs."""
 

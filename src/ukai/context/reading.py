@@ -19,6 +19,7 @@ from ukai.context import counted, passages, rows
 from ukai.context import search as searching
 from ukai.context.clause import CompiledScope
 from ukai.context.reader import Reader
+from ukai.context.render import templates
 from ukai.graph import schema
 from ukai.kit import figures, handle, words
 from ukai.llm.cache import Cache
@@ -59,6 +60,8 @@ class Library:
 
     types: Mapping[str, schema.Type]
     cache: Cache | None = None
+    shelf: templates.Shelf = templates.EMPTY
+    """How the workspace writes its records out in documents."""
 
 
 async def search(

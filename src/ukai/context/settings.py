@@ -21,8 +21,8 @@ class Settings:
     """Candidates of one strategy."""
     composition_cap: int = 2_000
     """Candidates of one composition."""
-    room: int = 2
-    """Bodies are read until they would fill the budget as many times; what ranks behind has no chance of a place."""
+    room: int = 1
+    """Bodies are read until they would fill the budget as many times: in full, what ranks behind has no place."""
     least_tokens: int = 60
     """But at least one body for so many tokens of the budget: names and identities take little."""
     search_ms: int = 800
