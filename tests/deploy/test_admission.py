@@ -38,7 +38,7 @@ async def test_so_many_run_so_many_wait_and_the_next_one_is_told_to_come_again()
     assert (admission.running, admission.waiting) == (2, 3)
 
     with pytest.raises(Busy) as refused:
-        await turns.one()
+        await asyncio.wait_for(turns.one(), 2)
     turns.go.set()
 
     assert await asyncio.gather(*tasks) == ["done"] * 5
@@ -78,7 +78,7 @@ async def test_an_end_refuses_new_turns_and_waits_for_those_it_took_in():
     ending = asyncio.create_task(admission.drain(within_s=10))
     await asyncio.sleep(0)
     with pytest.raises(Busy, match="ending"):
-        await turns.one()
+        await asyncio.wait_for(turns.one(), 2)
     assert not ending.done()
     turns.go.set()
 
