@@ -132,7 +132,7 @@ async def test_a_strategy_that_hangs_or_breaks_brings_nothing_and_costs_the_othe
     database: store.Database, find: Any, mark: str
 ):
     w = await company(database)
-    broken = Strategy(fires=lambda ask: True, find=find, timeout_ms=lambda s: 30, reads=True)
+    broken = Strategy(fires=lambda ask: True, find=find, timeout_ms=lambda s: 30, reads=lambda _: True)
 
     made = await compose(w, strategies={"broken": broken, **STRATEGIES})
     usual = await compose(w)

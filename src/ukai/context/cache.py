@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from ukai import store
 from ukai.context import view
 from ukai.context.clause import CompiledScope
+from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
 from ukai.graph import schema
 from ukai.kit import canonical
@@ -49,9 +50,15 @@ class Views:
         self._memory = memory
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._making: dict[str, asyncio.Lock] = {}
+        self._secret = b""
         self.hits = 0
         """Calls that found the graph where it was."""
         self.misses = 0
+
+    async def secret(self, tx: store.Transaction) -> bytes:
+        """What references of this deployment are made with; it never changes."""
+        self._secret = self._secret or await compositions.secret(tx)
+        return self._secret
 
     async def get(
         self,

@@ -167,7 +167,7 @@ async def made_of(
         given: Mapping[str, tuple[str, str]] = past.given if past else NOBODY
         if past is None and request.conversation:
             given = await compositions.given(tx, request.conversation, readers)
-        secret = await compositions.secret(tx)
+        secret = await caching.of(db).secret(tx)
         ask = await asked_of(tx, scope, request.question, library, settings, caching.of(db))
         viewed = time.perf_counter()
         graph, candidates = await retrieval.run(ask, strategies, without=without)

@@ -69,7 +69,7 @@ async def _one(ask: Asked, name: str, strategy: Strategy) -> tuple[Step, Sequenc
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(asyncio.timeout(strategy.timeout_ms(ask.settings) / 1_000))
             fired = strategy.fires(ask)
-            if fired and strategy.reads:
+            if fired and strategy.reads(ask):
                 await stack.enter_async_context(ask.tx.savepoint())
             rows = list(await strategy.find(ask)) if fired else []
     except TimeoutError:
@@ -96,19 +96,22 @@ def _candidates(ask: Asked) -> list[Candidate]:
     score = ask.score
     rows = np.array(sorted(ask.found), np.int64)
     best = ask.best(score, ask.settings.composition_cap, rows)
-    pinned = [r for r in sorted(ask.found) if "pinned" in ask.found[r] and r not in set(best)]
-    entries = ask.view.entries
+    taken = set(best)
+    pinned = [r for r in sorted(ask.found) if "pinned" in ask.found[r] and r not in taken]
+    chosen = [*best, *pinned]
+    numbers = zip(score[chosen].round(6).tolist(), ask.view.corpus.size[chosen].tolist(), strict=True)
+    found = zip(chosen, (ask.view.entries[row] for row in chosen), numbers, strict=True)
     return [
         Candidate(
-            id=entries[row].id,
-            node=entries[row].node,
-            part=entries[row].part,
-            score=round(float(score[row]), 6),
+            id=entry.id,
+            node=entry.node,
+            part=entry.part,
+            score=value,
             why=tuple(ask.found[row]),
             pinned="pinned" in ask.found[row],
-            size=int(ask.view.corpus.size[row]),
+            size=size,
         )
-        for row in (*best, *pinned)
+        for row, entry, (value, size) in found
     ]
 
 

@@ -34,16 +34,16 @@ class Saved:
 
 async def save(tx: Transaction, made: Saved) -> None:
     """Keep a composition; its report once for all that are told alike."""
-    # A report is derived: what a crash of the server could lose of it is worth less than waiting for the disk.
-    await tx.execute("set local synchronous_commit = off")
     digest = hashlib.sha256(made.report.encode("utf-8", "surrogatepass")).digest()
+    # A report is derived: what a crash of the server could lose of it is worth less than waiting for the disk.
     await tx.execute(
-        "insert into composition_report (sha256, body) values (%s, %s) on conflict do nothing", (digest, made.report)
-    )
-    await tx.execute(
+        "with soon as (select set_config('synchronous_commit', 'off', true)), told as ("
+        "insert into composition_report (sha256, body) values (%s, %s) on conflict do nothing) "
         "insert into composition (id, at, principals, agent, skill, request, report, document, timing, ann_recall) "
-        "values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        "select %s, %s, %s, %s, %s, %s, %s, %s, %s, %s from soon",
         (
+            digest,
+            made.report,
             made.id,
             made.at,
             list(made.principals),

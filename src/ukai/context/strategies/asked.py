@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """What may stand in the document: an id with a score. Only the access-checked fetch makes a body of it."""
 
     id: str
@@ -65,16 +64,24 @@ class Asked:
     """Strategy -> the way it took, where it has several."""
     ann: tuple[Sequence[tuple[UUID, str]], Sequence[float]] | None = None
     """An approximate answer and the vector it was for: to be checked now and then."""
+    _known: tuple[tuple[Any, Any], NDArray[np.float64]] | None = None
 
     @property
     def score(self) -> NDArray[np.float64]:
         """One number an item, in standard deviations: words and meaning mixed, and what strategies add."""
-        lexicals = self.lexicals or [np.zeros(self.view.size) for _ in self.questions]
-        terms = [score.terms(q) for q in self.questions]
-        mixed = score.mixed(lexicals, self.cosines, corpus=self.view.corpus, questions=terms)
+        mixed = self._mixed().copy()
         for row, more in self.bonus.items():
             mixed[row] += more
         return mixed
+
+    def _mixed(self) -> NDArray[np.float64]:
+        of = (self.lexicals, self.cosines)
+        if self._known is None or any(a is not b for a, b in zip(self._known[0], of, strict=True)):
+            terms = [score.terms(q) for q in self.questions]
+            lexicals = self.lexicals or [np.zeros(self.view.size) for _ in self.questions]
+            mixed = score.mixed(lexicals, self.cosines, corpus=self.view.corpus, questions=terms)
+            self._known = of, mixed
+        return self._known[1]
 
     def best(self, score: NDArray[np.float64], limit: int, among: NDArray[np.int64] | None = None) -> list[int]:
         """The rows with the highest `score`, best first, ties in the order of the view."""
@@ -97,5 +104,5 @@ class Strategy:
     """Rows of the view, best first."""
     timeout_ms: Callable[[Settings], int]
     cap: Callable[[Settings], int] = lambda s: s.strategy_cap
-    reads: bool = False
-    """It asks the store, and is undone there when it is stopped."""
+    reads: Callable[[Asked], bool] = lambda _: False
+    """Whether it asks the store, and is to be undone there when it is stopped."""

@@ -52,4 +52,9 @@ async def _approximately(ask: Asked, vectors: np.ndarray) -> Sequence[int]:
     return list(taken)
 
 
-STRATEGY = Strategy(fires=lambda ask: ask.cache is not None, find=find, timeout_ms=lambda s: s.search_ms, reads=True)
+STRATEGY = Strategy(
+    fires=lambda ask: ask.cache is not None,
+    find=find,
+    timeout_ms=lambda s: s.search_ms,
+    reads=lambda ask: ask.view.vectors is None,
+)

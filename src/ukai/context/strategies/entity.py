@@ -37,5 +37,5 @@ STRATEGY = Strategy(
     fires=lambda ask: any(c.isupper() or c.isdigit() for c in ask.question),
     find=find,
     timeout_ms=lambda s: s.search_ms,
-    reads=True,
+    reads=lambda _: True,
 )

@@ -27,5 +27,5 @@ STRATEGY = Strategy(
     fires=lambda ask: bool(ask.found) and ask.view.size > ask.settings.fetch_all,
     find=find,
     timeout_ms=lambda s: s.expand_ms,
-    reads=True,
+    reads=lambda _: True,
 )
