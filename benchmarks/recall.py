@@ -41,7 +41,8 @@ def run(options: Mapping[str, str]) -> Report:
     vectors = Path(options["vectors"]) if "vectors" in options else None
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options["cases"]) if "cases" in options else _made(Path(scratch))
-        ours = {name: _measured(folder, name, recall.Wanted(vectors=vectors, every=every, seeds=seeds)) for name in wanted}
+        how = recall.Wanted(vectors=vectors, every=every, seeds=seeds)
+        ours = {name: _measured(folder, name, how) for name in wanted}
     baseline = Path(options.get("baseline", BASELINE))
     if "pin" in options:
         for name, report in ours.items():

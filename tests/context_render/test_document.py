@@ -92,12 +92,22 @@ def test_a_range_of_names_stands_for_its_members_and_for_nothing_else():
 
 
 def test_a_place_is_one_section_until_it_is_larger_than_a_third_of_the_budget():
-    items = [build.thing(str(n), f"{n}" * 1_000, score=n) for n in range(4)]
+    items = [build.thing(str(n), f"{n}" * 500, score=n) for n in range(4)]
     units = sections.units(items)
     scores = {i.id: i.score for i in items}
 
     assert [s.id for s in sections.build(units, scores, budget_tokens=15_000)] == ["wiki/finance"]
-    assert len(sections.build(units, scores, budget_tokens=2_000)) == 4
+    assert len(sections.build(units, scores, budget_tokens=1_000)) == 4
+
+
+def test_a_long_text_is_ranked_by_itself_and_tables_with_the_tables_beside_them():
+    pages = [build.thing(str(n), f"{n} " * 500, score=n) for n in range(3)]
+    tables = [i for n in range(3) for i in build.table(f"t{n}", [f"column_{n}_{k}" for k in range(60)])]
+    units = sections.units([*pages, *tables])
+
+    found = sections.build(units, {i.id: i.score for i in pages}, budget_tokens=15_000)
+
+    assert sorted(s.id for s in found) == ["0", "1", "2", "db/sales"]
 
 
 def test_a_short_note_at_rank_three_outranks_four_tables():

@@ -17,6 +17,9 @@ from ukai.kit import canonical
 
 EXPLODED_ABOVE = 5_000
 """Tokens. Source: the composer's article."""
+TOGETHER = 150
+"""Tokens. A longer text is read by itself: its neighbours are other texts. What has elements is read with its siblings,
+for a question about one table is often one about the table beside it. Source of both: docs/design/composing.md."""
 SHARE = 3
 """And no section takes more than this part of the budget. Source: docs/design/composing.md."""
 
@@ -84,9 +87,13 @@ def build(
     units': `max`, `top2` or `mean`."""
     limit = max(1, min(EXPLODED_ABOVE, budget_tokens // SHARE))
     best = {u.id: max(scores.get(s.item.id, 0.0) for s in u.subjects) for u in units}
-    parts = [_single(u, best[u.id]) for u in units if u.item.is_part]
-    things = [u for u in units if not u.item.is_part]
+    parts = [_single(u, best[u.id]) for u in units if _is_read_alone(u)]
+    things = [u for u in units if not _is_read_alone(u)]
     return parts + [_section(group, best, aggregate) for group in _exploded(things, 1, limit)]
+
+
+def _is_read_alone(unit: Unit) -> bool:
+    return unit.item.is_part or (unit.size > TOGETHER and not unit.subjects[0].elements)
 
 
 def _single(unit: Unit, score: float) -> Section:

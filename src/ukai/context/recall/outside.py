@@ -185,7 +185,7 @@ def _schema_hash(line: _Line, elements: Sequence[_Line]) -> str:
 def _orders(lines: Sequence[_Line]) -> dict[str, int]:
     """The places of the parts: siblings whose names are numbers behind one word, and that are not called differently.
 
-    What has elements is no part. What has a name of its own stands for itself; what has none is a part of what is around it.
+    What has a name of its own, or elements, stands for itself; what has none is a part of what is around it.
     """
     siblings: dict[str, list[_Line]] = {}
     wholes = {line.parent for line in lines}
