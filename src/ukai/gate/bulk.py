@@ -14,10 +14,11 @@ import os
 import re
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from ukai import store
-from ukai.gate import audit, commit, domains, door, explain, judge, program, render, rows, shape
+from ukai.gate import audit, commit, domains, door, explain, judge, program, render, rows, shape, turns
 from ukai.gate import delta as deltas
 from ukai.gate import limits as limits_
 from ukai.gate import plan as plans
@@ -180,7 +181,7 @@ class _Work:
         return ready
 
     async def _row(self, n: int, proposal: Proposal, ready: _Ready) -> tuple[plans.Plan | None, list[Rejection]]:
-        delta, told = door.read(proposal.delta, self.limits, at=f"/rows/{n}")
+        delta, told = door.read(proposal.delta, self.limits, at=_root(n))
         if delta is None or self.rights is None:
             return None, told or [NO_RIGHTS]
         checked = shape.check(delta, ready.catalogue, author=self.author, now=self.clock.now(), context={})
@@ -247,6 +248,11 @@ class _Landing:
         assert self.work.rights is not None  # without any, the static half lets no row through
         return self.work.rights
 
+    @cached_property
+    def touches(self) -> Mapping[int, turns.Touch]:
+        """Row -> what it has to do with others."""
+        return {n: turns.touch(plan) for n, plan in enumerate(self.ready.plans) if plan is not None}
+
     async def batch(self) -> Batch:
         alive = [n for n, plan in enumerate(self.ready.plans) if plan is not None and not errors(self.told[n])]
         while alive:
@@ -262,15 +268,11 @@ class _Landing:
         Two rows of a lot may change the same record, or want the same unique value: the later waits for the earlier.
         """
         self.waves += 1
-        waiting: list[int] = []
+        alive, waiting = turns.first(alive, self.touches)
         thorough = self.careful
         while alive:
             await asyncio.sleep(0)
             made, plan = self.program(alive, thorough=thorough)
-            if later := _clashing(made):
-                waiting += later
-                alive = [n for n in alive if n not in later]
-                continue
             problems, again = await self.tried(made, plan)
             if again:
                 if thorough:
@@ -283,16 +285,16 @@ class _Landing:
             if not refused and len(alive) > 1:
                 # Too much for one program, whichever row it is: half of them now, the others afterwards.
                 half = len(alive) // 2
-                alive, waiting = alive[:half], alive[half:] + waiting
+                alive, waiting = alive[:half], [*alive[half:], *waiting]
                 continue
-            refused = refused or {alive[0]: await self.explained(problems, made, plan)}
+            refused = self.causes(refused) or {alive[0]: await self.explained(problems, made, plan)}
             await self.follow(refused, alive, problems)
             twice = {n for n, told in refused.items() if all(r.code == "duplicate_target" for r in told)} - {alive[0]}
             waiting += sorted(twice)
             for n in refused.keys() - twice:
                 self.told[n] += refused[n]
             alive = [n for n in alive if n not in refused]
-        return waiting
+        return sorted(waiting)
 
     def program(self, alive: Sequence[int], *, thorough: bool) -> tuple[program.Program, plans.Plan]:
         work, ready = self.work, self.ready
@@ -367,14 +369,26 @@ class _Landing:
                 found.setdefault(int(row[1]), []).append(r)
         return found
 
+    def causes(self, refused: dict[int, list[Rejection]]) -> dict[int, list[Rejection]]:
+        """Without the rows that name what another refused row would make: in the program the name meant that one. What
+        is wrong with them without it, the next try will tell.
+        """
+        made: dict[str, set[int]] = {}
+        for n in refused:
+            for handle in self.touches[n].makes:
+                made.setdefault(handle, set()).add(n)
+        first = {
+            n: told for n, told in refused.items() if not any(made.get(h, {n}) - {n} for h in self.touches[n].names)
+        }
+        return first or refused
+
     async def follow(
         self, refused: dict[int, list[Rejection]], alive: Sequence[int], problems: Sequence[rows.Answer]
     ) -> None:
         """Add the rows that name what is not there as well, or what only a refused row would have made, and those that
         follow from them: they would otherwise be found one by one, with a try for each.
         """
-        parts = {n: plan for n in alive if (plan := self.ready.plans[n]) is not None}
-        made, named = {n: set(_made(p)) for n, p in parts.items()}, {n: _named(p) for n, p in parts.items()}
+        made, named = {n: self.touches[n].makes for n in alive}, {n: self.touches[n].names for n in alive}
         absent = {f"{p['type']}#{p['key']}" for p in problems if p["code"] in _ABSENT and p.get("key")}
         lost = absent.union(*(made[n] for n in refused))
         if not any(named[n].keys() & lost for n in named.keys() - refused.keys()):
@@ -398,32 +412,6 @@ class _Landing:
         return render.errors_of(told)
 
 
-def _clashing(made: program.Program) -> list[int]:
-    """Rows that want a unique value which an earlier row wants: of two in one program the store would take either."""
-    first: dict[tuple[str, str, str], int] = {}
-    later: set[int] = set()
-    for claim in made.body.get("claims", ()):
-        row = _ROW.match(claim["where"])
-        n = int(row[1]) if row else -1
-        if first.setdefault((claim["type"], claim["name"], claim["value"]), n) != n:
-            later.add(n)
-    return sorted(later)
-
-
-def _made(plan: plans.Plan) -> Iterable[str]:
-    """Handles of what a row would make or find by its key."""
-    for node in plan.nodes:
-        if isinstance(node.op, deltas.CreateNode | deltas.UpsertNode) and node.key is not None:
-            yield f"{node.op.node_type}#{node.key}"
-
-
-def _named(plan: plans.Plan) -> dict[str, deltas.Target]:
-    """Handle -> where a row names it."""
-    ends = [t for e in plan.edges for t in (e.op.source, e.op.target)]
-    refs = [t for part in (*plan.nodes, *plan.edges) for many in part.refs.values() for t in many]
-    return {t.value: t for t in (*ends, *refs) if t.kind == "handle"}
-
-
 def _follows(handle: str, target: deltas.Target) -> Rejection:
     return reject(
         "unknown_id",
@@ -442,9 +430,14 @@ def _domains(plan: plans.Plan) -> Iterable[schema.Domain]:
     return (nodes | {e.domain.domain: e.domain for e in plan.edges}).values()
 
 
+def _root(n: int) -> str:
+    """The pointer of a row. Of several operations that are too many together, the store names the last by its text."""
+    return f"/rows/{n:06}"
+
+
 def _relative(rejection: Rejection, n: int) -> Rejection:
     """With its pointers into the row's own delta."""
-    root = f"/rows/{n}/"
+    root = f"{_root(n)}/"
     if not rejection.where.startswith(root):
         return rejection
     patch = tuple(
