@@ -22,5 +22,5 @@ USER 10001
 EXPOSE 8300
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=90s --retries=3 \
-  CMD ["python", "-m", "ukai.app.deploy.probe"]
+  CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen('http://127.0.0.1:' + os.environ['UKAI_PORT'] + '/healthz', timeout=4)"]
 CMD ["ukai", "serve"]

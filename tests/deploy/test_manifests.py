@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import shutil
 import subprocess
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -181,12 +184,32 @@ def test_an_image_holds_the_whole_tree_runs_as_nobody_and_says_whether_it_is_hea
     assert ("COPY", ". /srv/tree") in found
     assert names.index("USER") > max(i for i, name in enumerate(names) if name == "RUN"), "and never again as root"
     assert int(dict(found)["USER"]) > 0
-    assert dict(found)["HEALTHCHECK"].endswith('CMD ["python", "-m", "ukai.app.deploy.probe"]')
+    assert "HEALTHCHECK" in names
     assert not any(word in text.lower() for _, text in found for word in ("token", "secret", "password", "_key"))
     for name, text in found:
         if name == "COPY" and not text.startswith("--from"):
             *sources, _ = text.split()
             assert all((ROOT / source).exists() for source in sources), text
+
+
+@pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False), (None, False)])
+def test_the_image_s_check_says_what_the_server_says(status: int | None, healthy: bool):
+    class Says(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status if status and self.path == "/healthz" else 404)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    check = dict(instructions((ROOT / "Dockerfile").read_text()))["HEALTHCHECK"].partition("CMD ")[2]
+    _, *arguments = json.loads(check)
+    with http.server.HTTPServer(("127.0.0.1", 0), Says) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        port = str(server.server_port) if status else "1"
+        done = subprocess.run([_python(), *arguments], env={"UKAI_PORT": port}, capture_output=True, check=False)
+
+    assert (done.returncode == 0) is healthy
 
 
 def test_what_belongs_to_one_machine_stays_out_of_the_image():
@@ -204,11 +227,9 @@ def test_the_package_holds_everything_that_the_image_runs(tmp_path: Path):
     wheel = next((tmp_path / "out").glob("*.whl"))
     listed = subprocess.run([_python(), "-m", "zipfile", "-l", str(wheel)], capture_output=True, text=True, check=True)
 
-    for needed in ("app/deploy/probe.py", "store/migrations/versions/0010_slack.sql", "surfaces/slack/__init__.py"):
+    for needed in ("serve.py", "store/migrations/versions/0010_slack.sql", "surfaces/slack/__init__.py"):
         assert f"ukai/{needed}" in listed.stdout
 
 
 def _python() -> str:
-    import sys
-
     return sys.executable

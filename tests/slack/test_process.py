@@ -35,7 +35,7 @@ async def process(world: FakeSlack, root: Path, url: str) -> AsyncIterator[async
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await world.connected()
         yield server
     finally:
@@ -54,7 +54,7 @@ async def test_a_kill_loses_no_finished_run_and_an_end_finishes_what_is_under_wa
     async with process(world, root, database_url) as server:
         killed = world.write(ROOM, "UANN", f"<@{BOT}> what is the title of PullRequest#api:1?")["event"]
         await world.send(world.event({**killed}))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await world.held.wait()
         server.kill()
         await server.wait()
@@ -68,7 +68,7 @@ async def test_a_kill_loses_no_finished_run_and_an_end_finishes_what_is_under_wa
         world.held.clear()
         ended = world.write(ROOM, "UANN", f"<@{BOT}> and of PullRequest#api:2?")["event"]
         await world.send(world.event({**ended}))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await world.held.wait()
             world.gone.clear()
             server.terminate()
@@ -90,7 +90,7 @@ async def _runs(db: store.Database) -> list[tuple[str, str]]:
 
 
 async def _until_done(db: store.Database, count: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         done = 0
         while done < count:
             async with db.transaction() as tx:

@@ -15,7 +15,8 @@ from datetime import datetime
 from ukai import record
 from ukai.app.ask import Exchange
 from ukai.app.deliveries import rows
-from ukai.app.deliveries.carry import LEASE, Answer, Ask, Carrier, Chat, NotThere, Uncertain
+from ukai.app.deliveries.carry import LEASE, Carrier
+from ukai.app.deliveries.chat import Answer, Ask, Chat, NotThere, Uncertain
 from ukai.app.deliveries.value import Delivery, Part, Question
 from ukai.runtime.events import Listener
 from ukai.store import Database

@@ -14,17 +14,17 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 from uuid import UUID
 
 from ukai import record, store
 from ukai.app import audit, identity
 from ukai.app.admission import Busy
 from ukai.app.deliveries import rows
-from ukai.app.deliveries.value import Delivery, Part, Question, State
+from ukai.app.deliveries.chat import Answer, Ask, Chat, NotThere, Uncertain
+from ukai.app.deliveries.value import Delivery, State
 from ukai.kit.clock import Clock
 from ukai.kit.errors import UkaiError
-from ukai.runtime.events import Event, Listener
+from ukai.runtime.events import Event
 
 LEASE = timedelta(seconds=60)
 """How long a process that is silent keeps a delivery; it says every third of it that it lives."""
@@ -43,69 +43,6 @@ UNKNOWN = (
 FAILED = "Your question could not be answered: something failed on our side, several times. Please ask again later."
 
 _log = logging.getLogger(__name__)
-
-
-class NotThere(Exception):
-    """The chat refuses for good: the channel is gone, or we are not in it."""
-
-
-class Uncertain(Exception):
-    """The chat did not say whether it took a message: it may be there. `retry_after_s` is its own wish."""
-
-    def __init__(self, why: str, *, retry_after_s: float | None = None) -> None:
-        super().__init__(why)
-        self.retry_after_s = retry_after_s
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What came of asking."""
-
-    text: str
-    outcome: str
-    is_private: bool
-    run_id: str | None = None
-    """None where it was refused before there was a run."""
-
-
-class Chat(Protocol):
-    """What a chat does for a delivery. All of it may raise Uncertain or NotThere, but for `parts` and `status`."""
-
-    async def principal(self, question: Question) -> str | None:
-        """Who asks, as everybody else calls them; None for somebody nobody knows."""
-        ...
-
-    async def place(self, question: Question) -> identity.Place:
-        """Who reads where the reply goes."""
-        ...
-
-    def parts(self, text: str) -> list[Part]:
-        """An answer as messages."""
-        ...
-
-    async def is_there(self, question: Question) -> bool:
-        """Whether the message that the reply stands under is still there."""
-        ...
-
-    async def found(self, question: Question) -> Mapping[int, str]:
-        """The parts of the reply that are there: number -> ts."""
-        ...
-
-    async def post(self, delivery: Delivery, number: int) -> str:
-        """Post one part; its ts."""
-        ...
-
-    async def whisper(self, question: Question, text: str) -> None:
-        """Tell the asker alone."""
-        ...
-
-    async def status(self, question: Question, line: str) -> None:
-        """Show what is being done; an empty line shows nothing any more. Never raises."""
-        ...
-
-
-Ask = Callable[[Delivery, str, identity.Place, Listener], Awaitable[Answer]]
-"""Question, principal, place and a listener -> the answer. Raises Busy and what `ask` raises."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from ukai.app.deploy.value import COMMIT, PORT, TREE, USER
 
 FILE = "Dockerfile"
@@ -20,6 +22,12 @@ IGNORED = """\
 **/.ruff_cache
 **/.hypothesis
 """
+
+CHECK = (
+    "import os, urllib.request; "
+    "urllib.request.urlopen('http://127.0.0.1:' + os.environ['UKAI_PORT'] + '/healthz', timeout=4)"
+)
+"""An image holds no curl, and loading the product every half minute would cost more than it serves."""
 
 _PACKAGE = """\
 RUN python -m venv /opt/ukai \\
@@ -52,7 +60,7 @@ USER {user}
 EXPOSE {port}
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=90s --retries=3 \\
-  CMD ["python", "-m", "ukai.app.deploy.probe"]
+  CMD {check}
 CMD ["ukai", "serve"]
 """
 
@@ -69,5 +77,12 @@ def of_source(*, workspace: str) -> str:
 
 def _text(install: str, workspace: str) -> str:
     return _WHOLE.format(
-        python=PYTHON, install=install, workspace=workspace, commit=COMMIT, tree=TREE, user=USER, port=PORT
+        python=PYTHON,
+        install=install,
+        workspace=workspace,
+        commit=COMMIT,
+        tree=TREE,
+        user=USER,
+        port=PORT,
+        check=json.dumps(["python", "-c", CHECK]),
     )
