@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
@@ -154,6 +154,7 @@ async def test_a_signature_is_not_left_out_nor_made_from_what_is_public(database
             await shown(here, text)
 
 
+@settings(max_examples=40)
 @given(text=st.text(max_size=60))
 async def test_whatever_stands_in_the_header_is_somebody_or_refused(text: str):
     here = at(_Nothing())  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ukai.app import engine, loading, reception
 from ukai.kit.clock import Clock, SystemClock
 from ukai.llm.cache import Cache
 from ukai.llm.scripted import Scripted, Step
+from ukai.runtime.verdicts import Verdicts
 
 ANN, BEN = build.ANN, build.BEN
 SKILL = """\
@@ -105,17 +106,9 @@ def opened(
         clock=clock or SystemClock(),
         stamp=record.Build(),
         environ={},
-        **_more(db),
+        verdicts=Verdicts(db=db),
         tape=says or saying("It is so."),
     )
-
-
-def _more(db: store.Database) -> dict[str, Any]:
-    if "verdicts" not in {f.name for f in fields(engine.Engine)}:
-        return {}
-    from ukai.runtime.verdicts import Verdicts
-
-    return {"verdicts": Verdicts(db=db)}
 
 
 def here(made: engine.Engine, *, environ: Mapping[str, str] | None = None, **more: Any) -> reception.Reception:

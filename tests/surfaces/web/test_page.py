@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Error, Page, async_playwright, expect
 
+from tests import scratch
 from tests.app import build
 from tests.surfaces import world
 from ukai import store
@@ -48,6 +49,12 @@ async def browser_page() -> AsyncGenerator[Page]:
             await browser.close()
 
 
+def scoped() -> Any:
+    """The company whose helper has a scope, so that a document is composed before it answers."""
+    skill = world.SKILL.format(name="helper").replace("---\nAnswer", 'scope: {globs: ["github/**"]}\n---\nAnswer')
+    return world.read(world.written(scratch.folder("ukai-page-"), {**world.FILES, "agents/helper/SKILL.md": skill}))
+
+
 async def test_one_asks_watches_opens_a_source_and_sees_why(database: store.Database):
     desk = await build.opened(database)
     await propose.submit(desk, propose.Given(value=build.delta(build.pull(1))))
@@ -60,7 +67,7 @@ async def test_one_asks_watches_opens_a_source_and_sees_why(database: store.Data
 
     says = world.saying(Call("read_record", {"handle": "PullRequest#api:1"}), second)
     requests: list[str] = []
-    async with world.served(world.here(world.opened(database, says=says))) as url, browser_page() as page:
+    async with world.served(world.here(world.opened(database, scoped(), says=says))) as url, browser_page() as page:
         page.on("request", lambda request: requests.append(request.url))
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text))
@@ -108,9 +115,11 @@ async def test_one_asks_watches_opens_a_source_and_sees_why(database: store.Data
         # Why.
         await page.get_by_role("link", name="Why this answer").click()
         await expect(page.get_by_role("cell", name="read_record")).to_be_visible()
-        for heading in ("What was looked up", "Rules", "Access", "Checks", "What it took"):
+        for heading in ("What was looked up", "Rules", "Access", "Documents composed", "Checks", "What it took"):
             await expect(page.get_by_role("heading", name=heading)).to_be_visible()
         await expect(page.get_by_role("cell", name="citations")).to_be_visible()
+        await page.get_by_text("tokens used").first.click()
+        await expect(page.get_by_role("cell", name="PullRequest#api:1").first).to_be_visible()
 
     assert {request[: len(url)] for request in requests} == {url}
     assert [c for c in complaints if "favicon" not in c] == []

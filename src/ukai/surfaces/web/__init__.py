@@ -16,13 +16,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ukai.app import admission, agents, live, reception, run
+from ukai.app import admission, agents, context, live, reception, run
 from ukai.app.identity import Caller, NotKnown
 from ukai.kit.errors import TemporaryError, UkaiError
 from ukai.surfaces import wire
 from ukai.surfaces.web import login, views
 
 CHANNEL = "web"
+SHOWN = 5
+"""Compositions whose report the page of a run shows."""
 
 
 class Exchange(BaseModel):
@@ -97,8 +99,15 @@ async def script(request: Request) -> Response:
 async def why(request: Request) -> Response:
     """One run and everything that explains it."""
     here, who = await _asking(request)
-    found = await run.why(here.engine, who.principal, request.path_params["run_id"])
-    return views.run_page(request, found, who=who.principal)
+    opened = here.engine
+    found = await run.why(opened, who.principal, request.path_params["run_id"])
+    reports: list[dict[str, Any]] = []
+    for id in found["compositions"][:SHOWN]:
+        try:
+            reports.append(await context.explained(opened, id, None, principal=who.principal, surface=CHANNEL))
+        except context.NoSuchComposition:
+            continue  # it was kept for a shorter time than the run, or was made for others too
+    return views.run_page(request, found, reports, who=who.principal)
 
 
 async def ask(request: Request) -> Response:

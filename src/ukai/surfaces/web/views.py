@@ -66,11 +66,12 @@ def parts(run_id: str, status: str, markdown: str, reason: str, sources: list[di
     return {"run_id": run_id, "status": status, "html": html, "reason": reason, "sources": sources}
 
 
-def run_page(request: Request, found: dict[str, Any], *, who: str) -> Response:
-    """A saved run with everything that explains it. `found` is what `run.why` gives."""
+def run_page(request: Request, found: dict[str, Any], reports: list[dict[str, Any]], *, who: str) -> Response:
+    """A saved run with everything that explains it: what `run.why` gives, and the reports of its compositions."""
     said = found["answer"] or ""
     shown = parts(found["run_id"], found["status"], said, found["reason"], found["sources"])
-    return page(request, "run", who=who, why=found, checks=[_check(c) for c in found["checks"]], **shown)
+    checks = [_check(c) for c in found["checks"]]
+    return page(request, "run", who=who, why=found, reports=reports, checks=checks, **shown)
 
 
 def _check(score: dict[str, Any]) -> dict[str, str]:
