@@ -74,6 +74,16 @@ def test_exactly_one_declared_dimension_may_differ(after, declared: str | None, 
     assert all("tool:lookup" in f.received for f in found if "another" in f.message)
 
 
+def test_a_tool_that_is_taken_away_is_a_change_of_settings_and_not_of_its_words():
+    fewer = {
+        **build.PARTS,
+        "prose": {"agents/coach/SKILL.md": "a"},
+        "code": {"ukai": "d", "agents/coach: settings": "x"},
+    }
+
+    assert dimension.changed(build.PARTS, fewer) == {"code": ("agents/coach: settings",)}
+
+
 def failing(q: Question, rep: int) -> record.Run:
     made = build.run()
     return replace(made, calls=(*made.calls, runs.failed("lookup", n=2)))

@@ -16,6 +16,8 @@ DIMENSIONS: Mapping[str, str] = {
     "corpus": "the records",
 }
 """Dimension -> what it holds."""
+PARTS = 5
+"""Of one dimension, named in a refusal."""
 NOTHING = "nothing"
 """Declared for two evaluations of one version, which show how far its own reruns lie apart."""
 
@@ -25,10 +27,17 @@ def changed(before: Parts, after: Parts) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name in DIMENSIONS:
         old, new = before.get(name, {}), after.get(name, {})
-        parts = tuple(sorted(part for part in old.keys() | new.keys() if old.get(part) != new.get(part)))
+        parts = tuple(
+            sorted(p for p in old.keys() | new.keys() if old.get(p) != new.get(p) and not _is_offer(p, old, new))
+        )
         if parts:
             found[name] = parts
     return found
+
+
+def _is_offer(part: str, old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    """A tool that only one side has was given or taken away: settings say so, and its description was not reworded."""
+    return part.startswith("tool:") and not (part in old and part in new)
 
 
 def problems(found: Mapping[str, tuple[str, ...]], declared: str | None) -> list[Finding]:
@@ -48,7 +57,7 @@ def problems(found: Mapping[str, tuple[str, ...]], declared: str | None) -> list
         return []
     if not found and declared == NOTHING:
         return []
-    told = "; ".join(f"{name}: {', '.join(parts)}" for name, parts in found.items())
+    told = "; ".join(f"{name}: {_named(parts)}" for name, parts in found.items())
     if not found:
         message = "nothing differs between the two evaluations, so nothing can be weighed"
         hint = "declare `nothing` to see how far the reruns of one version lie apart"
@@ -68,3 +77,8 @@ def problems(found: Mapping[str, tuple[str, ...]], declared: str | None) -> list
             hint=hint,
         )
     ]
+
+
+def _named(parts: tuple[str, ...]) -> str:
+    more = f" and {len(parts) - PARTS} more" if len(parts) > PARTS else ""
+    return ", ".join(parts[:PARTS]) + more

@@ -36,7 +36,7 @@ def of(
         owner = folders[1] if folders[-2] == "cases" else None
         by_file[path] = [replace(q, agent=owner or q.agent) for q in found]
     questions, twice = evaluation.gathered(by_file)
-    wanted = tuple(q for q in questions if fnmatchcase(q.id, only) and agent in (None, q.agent))
+    wanted = tuple(q for q in questions if fnmatchcase(q.id, only) and (agent is None or q.agent in (None, agent)))
     bank = Bank(questions=wanted, examples=_examples(catalog, agent)).repeated(repeats)
     return (bank.of(splits) if splits else bank), [*findings, *twice]
 
@@ -53,18 +53,22 @@ def _examples(catalog: Catalog, agent: str | None) -> tuple[Example, ...]:
     return tuple(found)
 
 
-async def addressed(opened: engine.Engine, bank: Bank, asker: str) -> tuple[Bank, list[Finding]]:
-    """The same with an asker and an agent for every question; what cannot be asked is left out and told."""
+async def addressed(
+    opened: engine.Engine, bank: Bank, asker: str, *, agent: str | None = None
+) -> tuple[Bank, list[Finding]]:
+    """The same with an asker and an agent for every question, or those of `agent`; what cannot be asked is told."""
     questions: list[Question] = []
     findings: list[Finding] = []
     for question in bank.questions:
         # Raises MayNotImpersonate: asking as somebody else takes the right to.
         who = opened.principal(question.asker) if question.asker else asker
-        agent = question.agent or await agent_for(opened, question, who)
-        if agent is None or agent not in opened.catalog.agents or opened.loaded.blocking(agent):
-            findings.append(_unasked(question, agent))
+        whom = question.agent or await agent_for(opened, question, who)
+        if agent not in (None, whom):
             continue
-        questions.append(replace(question, asker=who, agent=agent))
+        if whom is None or whom not in opened.catalog.agents or opened.loaded.blocking(whom):
+            findings.append(_unasked(question, whom))
+            continue
+        questions.append(replace(question, asker=who, agent=whom))
     return replace(bank, questions=tuple(questions)), findings
 
 

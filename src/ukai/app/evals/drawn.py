@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ukai import record
+from ukai.app import files, workspace, yaml_text
 from ukai.app import run as runs
-from ukai.app import workspace, yaml_text
 from ukai.kit import document
 from ukai.kit.errors import PermanentError
 from ukai.kit.finding import Finding, errors
@@ -45,8 +45,7 @@ async def case(
     findings += bank.lint(doc) if doc is not None else []
     if errors(findings):
         return {}, findings
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    files.write(file, text)
     return {"file": name, "case": made, "split": bank.split_of(subject or str(made["id"]))}, findings
 
 

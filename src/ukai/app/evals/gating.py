@@ -53,7 +53,8 @@ async def gate(
     """`{"decision": "keep" | "revert", "reasons", "stages", ..}`; with findings nothing was decided."""
     async with engine.opened(path) as opened:
         before = folder.read(opened.root, baseline)
-        planned = await running.plan(opened, wanted, principal=principal, progress=progress)
+        agents = {q.id: q.agent for q in before.header.asked if q.agent}
+        planned = await running.plan(opened, wanted, principal=principal, agents=agents, progress=progress)
         found = dimension.changed(before.header.parts, planned.header.parts)
         problems = [] if changed == ANY and found else dimension.problems(found, None if changed == ANY else changed)
         if errors(planned.findings) or problems:

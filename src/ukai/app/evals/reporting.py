@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ukai.app import workspace
+from ukai.app import files, workspace
 from ukai.app.evals import comparing, folder
 from ukai.app.evals.comparing import Side
 from ukai.kit.finding import Finding
@@ -75,13 +75,12 @@ def report(path: Path, names: Sequence[str]) -> Report:
     return Report(sides=sides, comparison=comparison, pool=pool, problems=tuple(problems))
 
 
-def written(made: Report, files: Mapping[str, Path], *, pin: Path | None, root: Path) -> list[str]:
+def written(made: Report, wanted: Mapping[str, Path], *, pin: Path | None, root: Path) -> list[str]:
     """Write what was asked for (`html`, `junit`, `otel`, `inspect`), and pin the last evaluation; what was written."""
     done: list[str] = []
-    for kind, to in files.items():
+    for kind, to in wanted.items():
         text = made.html if kind == "html" else made.junit if kind == "junit" else made.exported(kind)
-        to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(text, encoding="utf-8")
+        files.write(to, text)
         done.append(str(to))
     if pin is not None:
         folder.pin(workspace.locate(root), made.sides[-1].name, pin)

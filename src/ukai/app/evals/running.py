@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -51,6 +51,12 @@ class Wanted:
     """An evaluation whose answers the rules of now read again; no agent is asked."""
 
 
+class NothingAsked(PermanentError):
+    """The bank holds nothing of what was wanted."""
+
+    hint = "`ukai lint` reads agents/*/cases and evals; --cases takes a pattern such as 'word-*'"
+
+
 class UnknownSplit(PermanentError):
     """A bank has three splits."""
 
@@ -90,16 +96,27 @@ async def run(
 
 
 async def plan(
-    opened: engine.Engine, wanted: Wanted, *, principal: str | None, progress: Progress = lambda _: None
+    opened: engine.Engine,
+    wanted: Wanted,
+    *,
+    principal: str | None,
+    agents: Mapping[str, str] | None = None,
+    progress: Progress = lambda _: None,
 ) -> Planned:
-    """The bank with its agents found, under what the workspace is now."""
+    """The bank under what the workspace is now, each case with its agent: that of `agents`, or one that is found."""
     if wanted.answers_of:
         return await _judging(opened, wanted)
+    if wanted.agent is not None:
+        opened.agent(wanted.agent)  # raises before anything else is looked at
     await opened.catch_up(progress)
     bank, findings = banks.of(
         opened.catalog, agent=wanted.agent, only=wanted.only, splits=wanted.splits, repeats=wanted.repeats
     )
-    bank, unasked = await banks.addressed(opened, bank, opened.principal(principal))
+    known = agents or {}
+    bank = replace(bank, questions=tuple(replace(q, agent=known.get(q.id, q.agent)) for q in bank.questions))
+    bank, unasked = await banks.addressed(opened, bank, opened.principal(principal), agent=wanted.agent)
+    if not bank.questions and not unasked:
+        raise NothingAsked(f"no case matches {wanted.only!r}" + (f" for {wanted.agent}" if wanted.agent else ""))
     now = opened.clock.now()
     header = Header(
         name=wanted.name or f"{now:%Y%m%d-%H%M%S}",
