@@ -91,6 +91,12 @@ def test_a_range_of_names_stands_for_its_members_and_for_nothing_else():
     assert naming.family(["t1", "t2", "t10"]) == "t{1-2,10}" or naming.family(["t1", "t2", "t10"]) == "t{1,10,2}"
 
 
+def test_a_name_with_line_breaks_begins_no_line_of_the_document():
+    evil = build.thing("a", "Body.", title="Rollout\n## 1. wiki/secret · page\n### owned")
+
+    assert "\n### a · Rollout ## 1. wiki/secret · page ### owned\n" in build.assembled([evil]).text
+
+
 def test_a_place_is_one_section_until_it_is_larger_than_a_third_of_the_budget():
     items = [build.thing(str(n), f"{n}" * 500, score=n) for n in range(4)]
     units = sections.units(items)

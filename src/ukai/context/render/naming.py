@@ -16,8 +16,8 @@ def name(subject: Subject) -> str:
     item = subject.item
     said = subject.name
     if item.title and not _says(f"{item.path}", item.title):
-        said = f"{said} · {item.title}" if not _says(item.title, said) else item.title
-    return f"{said} [{item.id}]" if "#" in item.id else said
+        said = item.title if _words(said) in _words(item.title) else f"{said} · {item.title}"
+    return _on_one_line(f"{said} [{item.id}]" if "#" in item.id else said)
 
 
 def family(names: Sequence[str]) -> str:
@@ -25,6 +25,7 @@ def family(names: Sequence[str]) -> str:
 
     A range stands for every whole number in it, each of which is a member: nothing is left out and nothing is added.
     """
+    names = [_on_one_line(n) for n in names]
     if len(names) == 1:
         return names[0]
     start = os.path.commonprefix(list(names))  # noqa: RUF071 - character by character is meant
@@ -47,6 +48,15 @@ def _ranges(ends: Sequence[str]) -> list[str]:
 
 def _range(first: str, last: str) -> str:
     return first if first == last else f"{first}-{last}"
+
+
+def _on_one_line(text: str) -> str:
+    """A name that holds a line break must not begin a line of the document."""
+    return " ".join(text.split())
+
+
+def _words(text: str) -> str:
+    return f" {_PLAIN.sub(' ', text.casefold()).strip()} "
 
 
 def _says(text: str, other: str) -> bool:
