@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from statistics import NormalDist
 
 import pytest
@@ -49,6 +50,15 @@ def test_a_difference_that_is_surely_small_is_none_however_sure_it_is():
     gap = stats.Difference(mean=0.02, low=0.01, high=0.03, cases=400, clusters=400, p=0.001)
 
     assert (gap.word(larger_than=0.05), gap.word(larger_than=0.02)) == ("no difference", "better")
+
+
+def test_what_did_not_move_does_not_count_among_the_questions_asked():
+    still = stats.paired({f"c{i}": [1.0] for i in range(9)}, {f"c{i}": [1.0] for i in range(9)})
+    moved = replace(still, mean=0.5, low=0.2, high=0.8, p=0.01)
+
+    told = stats.reported({"moved": moved, **{f"still-{i}": still for i in range(40)}})
+
+    assert (told["moved"], told["still-0"]) == (0.01, 1.0)
 
 
 def test_subjects_too_few_for_an_interval_are_never_a_verdict():

@@ -67,7 +67,8 @@ class Asking:
                 rep=rep,
             )
         except CassetteMiss as miss:
-            return Answered(findings=(_missed(question, rep, miss),))
+            # The first one says what is another: what came after it was asked because of it.
+            return Answered(findings=(_missed(question, rep, tape.misses[0] if tape.misses else miss),))
         if tape.misses:
             return Answered(findings=(_missed(question, rep, tape.misses[0]),))
         return Answered(run=outcome.run, compositions=await _compositions(self.opened, outcome.run))

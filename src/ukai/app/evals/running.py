@@ -20,6 +20,8 @@ from ukai.measure.bank import SPLITS, Bank, Split
 from ukai.measure.evaluation import Evaluation, Header
 
 SIDE_BY_SIDE = 4
+TOLD = 5
+"""Of what could not be asked, how much is told: one miss is mostly like the next, and `missing` counts them."""
 KNOWN_RUNS = 50
 """Of an agent, how many of its newest runs a forecast looks at."""
 
@@ -179,7 +181,7 @@ async def asked(
         )
     except BaseExceptionGroup as group:
         raise _first(group) from None
-    return await _ended(planned, done, asking), findings
+    return await _ended(planned, done, asking), findings[:TOLD]
 
 
 async def _ended(planned: Planned, done: Evaluation, asking: answering.Asking) -> Evaluation:
