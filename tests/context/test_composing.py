@@ -143,6 +143,27 @@ async def test_a_strategy_that_hangs_or_breaks_brings_nothing_and_costs_the_othe
     assert "cannot read" not in made.report.text
 
 
+async def test_the_same_question_is_searched_for_once_while_nothing_changes(database: store.Database):
+    w = await company(database)
+    asked: list[str] = []
+
+    async def counts(ask: Asked) -> Sequence[int]:
+        asked.append(ask.question)
+        return []
+
+    counting = {"counting": Strategy(fires=lambda _: True, find=counts, timeout_ms=lambda s: 100), **STRATEGIES}
+    first = await compose(w, strategies=counting)
+    again = await compose(w, strategies=counting)
+    somebody = await compose(w, BEN, strategies=counting)
+    await w.write(world.change("Firm#alder", tier="another"))
+    changed = await compose(w, strategies=counting)
+
+    assert len(asked) == 3
+    assert (again.text, again.report.text) == (first.text, first.report.text)
+    assert somebody.text != first.text
+    assert "another" in changed.text
+
+
 async def test_equal_input_gives_equal_bytes_in_whatever_order_rows_come(
     database: store.Database, monkeypatch: pytest.MonkeyPatch
 ):

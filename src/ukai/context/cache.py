@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from ukai import store
@@ -24,6 +25,9 @@ from ukai.llm.cache import Cache
 
 MEMORY = 512 * 2**20
 """Bytes of views that one process keeps; the one that was not asked for longest goes first."""
+
+ANSWERS = 64
+"""Questions of one view whose candidates are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +45,26 @@ class _Kept:
     view: view.View
     position: str
     """Where the graph was when the view was last found to be true; empty: not to be relied on."""
+    answers: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict[Hashable, Any])
+    """What retrieval came to, by question: ids and scores."""
+
+
+class Answers:
+    """What retrieval came to for a view, by question. Nothing is kept where nothing may be relied on."""
+
+    def __init__(self, kept: OrderedDict[Hashable, Any] | None) -> None:
+        self._kept = kept
+
+    def get(self, question: Hashable) -> Any:
+        """What was found before; None where nothing is known."""
+        return None if self._kept is None else self._kept.get(question)
+
+    def keep(self, question: Hashable, found: Any) -> None:
+        """Remember ids and scores."""
+        if self._kept is not None:
+            self._kept[question] = found
+            while len(self._kept) > ANSWERS:
+                self._kept.popitem(last=False)
 
 
 class Views:
@@ -100,11 +124,19 @@ class Views:
         else:
             self.hits += 1
             made = kept.view
+        answers = kept.answers if kept and kept.view is made and kept.position == now.text else None
         if cache is not None and made.size <= bounds.exact and (made.vectors is None or made.missing):
             made = await view.with_vectors(tx, made, cache)
+            answers = None
         # Behind a transaction that is still open something may come in without moving the end of the feed.
-        self._keep(name, _Kept(view=made, position=now.text if now.is_settled else ""))
+        position = now.text if now.is_settled else ""
+        self._keep(name, _Kept(view=made, position=position, answers=answers or OrderedDict()))
         return made
+
+    def answers(self, scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache | None) -> Answers:
+        """What was asked of the view that `get` just gave; it is gone as soon as the graph moves."""
+        kept = self._kept.get(key_of(scope, types, cache))
+        return Answers(kept.answers if kept and kept.position else None)
 
     def _keep(self, name: str, kept: _Kept) -> None:
         self._kept[name] = kept

@@ -161,7 +161,6 @@ async def made_of(
     started = time.perf_counter()
     scope = reader.narrowed(request.scope)
     readers = reader.rights.principals_hash
-    without: frozenset[str] = past.without if past else frozenset()
     budget = min(request.budget_tokens or request.scope.budget_tokens, request.ceiling_tokens)
     async with db.snapshot() as tx:
         given: Mapping[str, tuple[str, str]] = past.given if past else NOBODY
@@ -170,7 +169,7 @@ async def made_of(
         secret = await caching.of(db).secret(tx)
         ask = await asked_of(tx, scope, request.question, library, settings, caching.of(db))
         viewed = time.perf_counter()
-        graph, candidates = await retrieval.run(ask, strategies, without=without)
+        graph, candidates = await _found(ask, caching.of(db), strategies, past)
         found = time.perf_counter()
         reach = retrieval.within_reach(candidates, budget, settings)
         near = [c for n, c in enumerate(candidates) if n < reach or c.pinned]
@@ -225,6 +224,23 @@ async def made_of(
             "assembly": _ms(fetched, ended),
         },
     )
+
+
+async def _found(
+    ask: Asked, kept: caching.Views, strategies: Mapping[str, Strategy], past: Past | None
+) -> tuple[list[retrieval.Step], list[Candidate]]:
+    """What retrieval comes to: anew, or as it did for the same question while nothing has changed since."""
+    if past is not None:
+        return await retrieval.run(ask, strategies, without=past.without)
+    answers = kept.answers(ask.scope, ask.types, ask.cache)
+    question = (ask.question, ask.settings, tuple(strategies.items()))
+    known = answers.get(question)
+    if known is None:
+        known = await retrieval.run(ask, strategies)
+        # What ran out of time may come in time the next time.
+        if not any(s.timed_out or s.failed for s in known[0]):
+            answers.keep(question, known)
+    return known
 
 
 async def asked_of(
