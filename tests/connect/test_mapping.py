@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ukai.connect import mapping
+from ukai.connect import calls, mapping
 
 ROW: dict[str, Any] = {
     "a": "A",
@@ -44,6 +44,13 @@ ROW: dict[str, Any] = {
         ("date(row.day)", "2026-01-05"),
         ("date('2026-03-04T10:00:00Z')", "2026-03-04"),
         ("row.n > 2 ? 'many' : 'few'", "many"),
+        ("number(row.amount) == '1250.5' ? lower(row.a) : date(row.a)", "a"),
+        ("row.none == null ? 'x' : date(row.a)", "x"),
+        ("split(row.tags, ',').map(t, lower(t + 'X'))", ["xx", "yx", "zx"]),
+        ("lower(row.a + 'B') + trim(row.mail)", "abAnn@Ex.COM"),
+        ("lower( row.a )", "a"),
+        ("lower('it\\'s A')", "it's a"),
+        ("join(['a', lower(row.a)], '/')", "a/a"),
         ("row.big", str(2**70)),
         ("row.exact", 0.1),
         ("row.long", "0.12345678901234567890"),
@@ -82,7 +89,7 @@ def test_what_gives_no_value_is_told_expression_by_expression():
     assert isinstance(found, list)
     assert [(f.name, f.reason) for f in found] == [
         ("day", "'A' is no date"),
-        ("low", "no such function for these kinds: lower(int64)"),
+        ("low", "no such function for these kinds: lower(integer)"),
     ]
 
 
@@ -97,3 +104,22 @@ def test_what_gives_no_value_is_told_expression_by_expression():
 )
 def test_the_columns_that_are_read_are_known(text: str, names: set[str] | None):
     assert mapping.columns(text) == names
+
+
+def test_calls_over_columns_are_made_without_the_engine():
+    def parts(text: str) -> list[str]:
+        return [text[p.start : p.end] for p in calls.found(text)]
+
+    assert parts("lower(trim(row.mail))") == ["lower(trim(row.mail))"]
+    assert parts("row['odd name']") == ["row['odd name']"]
+    assert parts("number(row.a) > 1 ? 'lower(row.b)' : lower(row.b)") == ["number(row.a)", "lower(row.b)"]
+    assert parts("coalesce(row.a, lower(row.b + 'x'))") == []
+    assert parts("row.tags.map(t, lower(t))") == parts("mylower(row.a)") == parts("x.lower(row.a)") == []
+    assert parts("lower(row.nested.a)") == []
+
+
+def test_a_failing_part_is_told_where_it_is_read():
+    found = mapping.Expressions({"x": "row.n > 2 ? date(row.a) : 'x'", "fine": "row.n > 2"}).values(ROW)
+
+    assert isinstance(found, list)
+    assert [(f.name, f.reason) for f in found] == [("x", "'A' is no date")]

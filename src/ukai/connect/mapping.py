@@ -2,14 +2,14 @@
 
 A row's columns are known only when it comes: expressions are checked for syntax and names when the file is read, and
 evaluated over whatever the row holds. What is absent is null, and null goes through every function.
-All expressions of a connector are one list to the engine, which converts each row once; only a row that fails is asked
-expression by expression.
+Columns and calls of our functions are evaluated here (`calls`). What is left of all expressions of a connector is one
+list to the engine, which converts each row once; only a row that fails is asked expression by expression.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -17,15 +17,14 @@ from typing import Any, cast
 
 from cel_expr_python import cel
 
+from ukai.connect import calls
 from ukai.graph import numbers, times
 from ukai.kit import suggest
 
 MAX_EXPRESSION = 2_000
 ROW = "row"
 _NAME = re.compile(r"\brow(?:\.([A-Za-z_]\w*)|\[\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')\s*\])?")
-_TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _ASKED = re.compile(r"\bhas\(\s*(row\.\w+)\s*\)")
-_FIGURE = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\Z")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,32 +62,79 @@ def faults(text: str) -> list[Fault]:
 
 def columns(text: str) -> frozenset[str] | None:
     """The columns that an expression reads; None when it takes the row as a whole."""
-    bare = _bare(text)
+    bare = calls.blanked(text)
     uses = [_NAME.match(text, use.start()) for use in re.finditer(r"\brow\b", bare)]
     names = [u[1] or (u[2] or "")[1:-1] for u in uses if u is not None]
     return None if "" in names else frozenset(names)
 
 
 class Expressions:
-    """Named expressions that have no faults, compiled together."""
+    """Named expressions that have no faults."""
 
     def __init__(self, expressions: Mapping[str, str]) -> None:
         self._texts = dict(expressions)
-        self._whole = _ENV.compile("[" + ", ".join(f"({_listed(e)})" for e in expressions.values()) + "]")
+        self._direct: dict[str, calls.Call] = {}
+        """Those that need no engine."""
+        self._hoisted: dict[str, calls.Call] = {}
+        """Variable -> the part of an expression that needs none."""
+        self._asked: dict[str, str] = {}
+        """The others, as they are handed to the engine."""
+        for name, text in expressions.items():
+            self._take(name, text)
+        self._whole = _ENV.compile("[" + ", ".join(f"({e})" for e in self._asked.values()) + "]")
+        used = [columns(e) for e in self._asked.values()]
+        self._given = None if None in used else frozenset[str]().union(*(u for u in used if u is not None))
         used = [columns(e) for e in expressions.values()]
         self.columns = None if None in used else frozenset[str]().union(*(u for u in used if u is not None))
         """The columns that are read; None for all."""
 
+    def _take(self, name: str, text: str) -> None:
+        found = list(calls.found(text))
+        if len(found) == 1 and not (text[: found[0].start] + text[found[0].end :]).strip():
+            self._direct[name] = found[0].run
+            return
+        for part in reversed(found[: HOISTED - len(self._hoisted)]):
+            variable = f"_{len(self._hoisted)}"
+            self._hoisted[variable] = part.run
+            text = f"{text[: part.start]}{variable}{text[part.end :]}"
+        self._asked[name] = _listed(text)
+
     def values(self, row: Mapping[str, Any]) -> dict[str, Any] | list[Failed]:
         """Name -> value, or every expression that gave none."""
-        given = row if self.columns is None else {c: row.get(c) for c in self.columns}
-        data = {ROW: {k: _given(v) for k, v in given.items()}}
+        values: dict[str, Any] = {}
+        failed: dict[str, str] = {}
+        for name, run in self._direct.items():
+            try:
+                values[name] = _given(run(row))
+            except ValueError as error:
+                failed[name] = str(error)
+        if self._asked:
+            self._ask(row, values, failed)
+        if failed:
+            return [Failed(name=n, expression=self._texts[n], reason=failed[n]) for n in self._texts if n in failed]
+        return values
+
+    def _ask(self, row: Mapping[str, Any], values: dict[str, Any], failed: dict[str, str]) -> None:
+        """What the engine says; the whole at once, and each by itself when one of them gives no value."""
+        given = row if self._given is None else {c: row.get(c) for c in self._given}
+        data: dict[str, Any] = {ROW: {k: _given(v) for k, v in given.items()}}
+        lost: dict[str, str] = {}
+        for variable, run in self._hoisted.items():
+            try:
+                data[variable] = _given(run(row))
+            except ValueError as error:
+                lost[variable] = str(error)  # only a problem where it is read: the other branch may be taken
         found = _evaluated(self._whole, data)
-        if isinstance(found, _Said):
-            each = {n: _evaluated(_ENV.compile(_listed(e)), data) for n, e in self._texts.items()}
-            failed = [(n, v.reason) for n, v in each.items() if isinstance(v, _Said)] or [("", found.reason)]
-            return [Failed(name=n, expression=self._texts.get(n, ""), reason=why) for n, why in failed]
-        return dict(zip(self._texts, map(_back, found), strict=True))
+        if not isinstance(found, _Said):
+            values.update(zip(self._asked, map(_back, found), strict=True))
+            return
+        for name, text in self._asked.items():
+            one = _evaluated(_ENV.compile(text), data)
+            if isinstance(one, _Said):
+                reasons = [why for variable, why in lost.items() if re.search(rf"\b{variable}\b", text)]
+                failed[name] = reasons[0] if reasons else one.reason
+            else:
+                values[name] = _back(one)
 
 
 @dataclass(frozen=True)
@@ -142,7 +188,7 @@ def _fault(text: str, column: int, said: str) -> Fault:
     return Fault(
         message=f"nothing is called {name[1]!r}",
         column=at + 1 if at >= 0 else max(1, column),
-        hint=suggest.hint_for(name[1].split(".")[0], [ROW, *_FUNCTIONS]),
+        hint=suggest.hint_for(name[1].split(".")[0], [ROW, *calls.FUNCTIONS]),
     )
 
 
@@ -153,18 +199,13 @@ def _place(text: str, written: str, column: int) -> int:
     return max(1, column - max(0, added))
 
 
-def _bare(text: str) -> str:
-    """`text` with the inside of its string literals blanked."""
-    return _TEXTS.sub(lambda m: '"' + " " * (len(m[0]) - 2) + '"', text)
-
-
 def _listed(text: str) -> str:
     """`text` as the engine takes it: `coalesce(a, b)` as `coalesce([a, b])`, because it knows no function of any number
     of arguments, and `has(row.a)` as `(row.a != null)`, because what is absent is handed over as null.
     """
-    for asked in reversed(list(_ASKED.finditer(_bare(text)))):
+    for asked in reversed(list(_ASKED.finditer(calls.blanked(text)))):
         text = f"{text[: asked.start()]}({asked[1]} != null){text[asked.end() :]}"
-    bare, found, end = _bare(text), "", 0
+    bare, found, end = calls.blanked(text), "", 0
     open_: list[bool] = []
     for at, sign in enumerate(bare):
         if sign == "(":
@@ -177,81 +218,33 @@ def _listed(text: str) -> str:
     return found + text[end:]
 
 
-# The functions.
-
-
-def _lower(value: str | None) -> str | None:
-    return None if value is None else value.lower()
-
-
-def _trim(value: str | None) -> str | None:
-    return None if value is None else value.strip()
-
-
-def _date(value: str | None) -> str | None:
-    """`2026-01-05`, also of `2026/1/5` and of an instant; empty text is null."""
-    text = (value or "").strip()
-    if not text:
-        return None
-    day = text if times.is_date(text) else times.probable_date(text)
-    if day is None:
-        raise ValueError(f"{text[:40]!r} is no date")
-    return day
-
-
-def _number(value: str | int | float | None) -> Any:
-    """A whole number as such, any other as exact decimal text; `1,250.00` without its commas; empty text is null."""
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    if not text:
-        return None
-    found = numbers.from_text(text.replace(",", "").removeprefix("+") if _FIGURE.match(text) else text)
-    if found is None:
-        raise ValueError(f"{text[:40]!r} is no number")
-    plain = numbers.plain(found)
-    return plain if isinstance(plain, str) or abs(plain) < 1 << 63 else str(plain)
-
-
-def _split(value: str | None, by: str) -> list[str]:
-    """The parts, trimmed, without empty ones."""
-    return [p for part in (value or "").split(by) if (p := part.strip())]
-
-
-def _join(values: list[Any] | None, by: str) -> str | None:
-    return None if values is None else by.join(str(v) for v in values if v is not None)
-
-
-def _coalesce(values: list[Any]) -> Any:
-    """The first that is neither null nor empty text."""
-    return next((v for v in values if v is not None and v != ""), None)
-
-
-_TEXT, _NULL, _ANY = cel.Type.STRING, cel.Type.NULL, cel.Type.DYN
-_FUNCTIONS: Mapping[str, tuple[Callable[..., Any], Any, tuple[tuple[Any, ...], ...]]] = {
-    "lower": (_lower, _ANY, ((_TEXT,), (_NULL,))),
-    "trim": (_trim, _ANY, ((_TEXT,), (_NULL,))),
-    "date": (_date, _ANY, ((_TEXT,), (_NULL,))),
-    "number": (_number, _ANY, ((_TEXT,), (_NULL,), (cel.Type.INT,), (cel.Type.DOUBLE,))),
-    "split": (_split, cel.Type.List(_ANY), ((_TEXT, _TEXT), (_NULL, _TEXT))),
-    "join": (_join, _ANY, ((cel.Type.List(_ANY), _TEXT), (_NULL, _TEXT))),
-    "coalesce": (_coalesce, _ANY, ((cel.Type.List(_ANY),),)),
+_KINDS: Mapping[type, Any] = {
+    str: cel.Type.STRING,
+    int: cel.Type.INT,
+    float: cel.Type.DOUBLE,
+    list: cel.Type.List(cel.Type.DYN),
 }
-"""Name -> (function, what it gives, the kinds it takes)."""
+_GIVES = {"split": cel.Type.List(cel.Type.DYN)}
+HOISTED = 64
+"""Parts of all expressions of a connector that are evaluated before the engine is asked; more are left to it."""
 
 
 def _environment() -> cel.Env:
-    declared = [
-        cel.FunctionDecl(
-            name,
-            [
-                cel.Overload(id=f"{name}_{i}", return_type=gives, parameters=list(takes), impl=function)
-                for i, takes in enumerate(ways)
-            ],
-        )
-        for name, (function, gives, ways) in _FUNCTIONS.items()
-    ]
-    return cel.NewEnv(variables={ROW: cel.Type.Map(_TEXT, _ANY)}, functions=declared)
+    """With our functions for the calls that the engine has to make, and the names of what was evaluated before."""
+    declared: list[cel.FunctionDecl] = []
+    for name, function in calls.FUNCTIONS.items():
+        first = function.takes[0] if function.takes else (list,)
+        ways = [[_KINDS[k], *(_KINDS[t[0]] for t in function.takes[1:])] for k in first if k in _KINDS]
+        ways += [[cel.Type.NULL, *way[1:]] for way in ways[:1] if function.takes]
+        gives = _GIVES.get(name, cel.Type.DYN)
+        overloads = [
+            cel.Overload(id=f"{name}_{i}", return_type=gives, parameters=way, impl=function.run)
+            for i, way in enumerate(ways)
+        ]
+        declared.append(cel.FunctionDecl(name, overloads))
+    hoisted = {f"_{i}": cel.Type.DYN for i in range(HOISTED)}
+    rows = cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
+    return cel.NewEnv(variables={ROW: rows, **hoisted}, functions=declared)
 
 
 _ENV = _environment()
