@@ -39,11 +39,7 @@ class Scope:
 
 def parse(doc: document.Document, *, at: str = "") -> tuple[Scope | None, list[Finding]]:
     """The scope written at the pointer `at`; with error findings, None comes back."""
-    scope, found = shape.parse(doc, Scope, at=at)
-    if scope is None:
-        return None, found
-    found = [*found, *findings(scope, doc, at=at)]
-    return (None if any(f.severity == "error" for f in found) else scope), found
+    return shape.checked(doc, Scope, lambda scope: findings(scope, doc, at=at), at=at)
 
 
 def findings(scope: Scope, doc: document.Document, *, at: str) -> Iterator[Finding]:

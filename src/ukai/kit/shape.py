@@ -10,7 +10,7 @@ import dataclasses
 import json
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
@@ -18,7 +18,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from ukai.kit import document, suggest
-from ukai.kit.finding import Finding, excerpt
+from ukai.kit.finding import Finding, errors, excerpt
 
 T = TypeVar("T")
 
@@ -67,6 +67,22 @@ def parse(
     except ValidationError as error:
         return None, [*taken, *_findings(doc, model, at, error, frozenset(given or ()))]
     return (None if taken else value), taken
+
+
+def checked(
+    doc: document.Document,
+    model: type[T],
+    check: Callable[[T], Iterable[Finding]],
+    *,
+    at: str = "",
+    given: Mapping[str, Any] | None = None,
+) -> tuple[T | None, list[Finding]]:
+    """The same, and then what `check` says of a value of the right shape; with error findings, None comes back."""
+    value, found = parse(doc, model, at=at, given=given)
+    if value is None:
+        return None, found
+    found = [*found, *check(value)]
+    return (None if errors(found) else value), found
 
 
 @lru_cache(maxsize=256)

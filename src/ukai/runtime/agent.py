@@ -158,21 +158,17 @@ class Agent:
 
 def parse(doc: document.Document) -> tuple[Manifest | None, list[Finding]]:
     """The manifest of an agent or a family, in the native dialect; with error findings, None comes back."""
-    manifest, found = shape.parse(doc, Manifest)
-    if manifest is None:
-        return None, found
-    found = [*found, *_findings(manifest, doc)]
-    return (None if any(f.severity == "error" for f in found) else manifest), found
+    return shape.checked(doc, Manifest, lambda manifest: _findings(manifest, doc))
 
 
 def parse_skill(doc: document.Document) -> tuple[Skill | None, list[Finding]]:
     """A nested skill whose keys are all known ones; with error findings, None comes back."""
-    skill, found = shape.parse(doc, Skill, given={"prose": doc.body})
-    if skill is None:
-        return None, found
-    if skill.scope is not None:
-        found = [*found, *scopes.findings(skill.scope, doc, at="/scope")]
-    return (None if any(f.severity == "error" for f in found) else skill), found
+
+    def check(skill: Skill) -> Iterator[Finding]:
+        if skill.scope is not None:
+            yield from scopes.findings(skill.scope, doc, at="/scope")
+
+    return shape.checked(doc, Skill, check, given={"prose": doc.body})
 
 
 def _findings(manifest: Manifest, doc: document.Document) -> Iterator[Finding]:

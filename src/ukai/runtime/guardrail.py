@@ -71,11 +71,7 @@ class Guardrail:
 
 def parse(doc: document.Document) -> tuple[Guardrail | None, list[Finding]]:
     """The guardrail of a file with front matter; with error findings, None comes back."""
-    rule, found = shape.parse(doc, Guardrail, given={"prose": doc.body})
-    if rule is None:
-        return None, found
-    found = [*found, *_findings(rule, doc)]
-    return (None if any(f.severity == "error" for f in found) else rule), found
+    return shape.checked(doc, Guardrail, lambda rule: _findings(rule, doc), given={"prose": doc.body})
 
 
 _NEEDS = {"pattern": "patterns", "list": "words"}

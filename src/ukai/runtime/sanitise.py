@@ -30,6 +30,7 @@ _BARE = re.compile(
     r"[^\s<>\"'`|\])]*|(?<![\w.@/-])www\.[^\s<>\"'`|\])]+)",
     re.IGNORECASE,
 )
+ROUNDS = 8
 _TRAILING = ".,;:!?*_~"
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 """Characters that show nothing and can carry text."""
@@ -70,15 +71,22 @@ def sanitised(markdown: str, *, known: Iterable[str], hosts: Sequence[str] = ())
         removed.append(_host(match["target"]))
         return f"{match['head'].strip(' >[]:')}: {_gone(match['target'])}"
 
+    def once(text: str) -> str:
+        text = _REFERENCE.sub(reference, _TAG.sub("‹", _again(_INLINE, inline, text)))
+        return _TAG.sub("‹", _bare(text, may_show, removed))
+
+    # Until nothing changes: what is taken out may leave something behind that reads as markup.
     text = _INVISIBLE.sub("", markdown)
-    text = _TAG.sub("‹", _again(_INLINE, inline, text))
-    text = _REFERENCE.sub(reference, text)
-    return Sanitised(text=_TAG.sub("‹", _bare(text, may_show, removed)), removed=tuple(removed))
+    for _ in range(ROUNDS):
+        before, text = text, once(text)
+        if text == before:
+            break
+    return Sanitised(text=text, removed=tuple(removed))
 
 
 def _again(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
     """Until nothing changes: an image inside a link is a link inside a text only once it is taken out."""
-    for _ in range(8):
+    for _ in range(ROUNDS):
         after = pattern.sub(replace, text)
         if after == text:
             break

@@ -65,11 +65,7 @@ class Bound:
 
 def parse(doc: document.Document, *, at: str = "") -> tuple[ToolSpec | None, list[Finding]]:
     """The declaration at the pointer `at`; with error findings, None comes back."""
-    spec, found = shape.parse(doc, ToolSpec, at=at)
-    if spec is None:
-        return None, found
-    found = [*found, *_findings(spec, doc, at)]
-    return (None if any(f.severity == "error" for f in found) else spec), found
+    return shape.checked(doc, ToolSpec, lambda spec: _findings(spec, doc, at), at=at)
 
 
 def _findings(spec: ToolSpec, doc: document.Document, at: str) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ TITLES = ("title", "name", "subject", "heading")
 TEXTS = ("text", "content", "body", "snippet", "summary", "passage", "excerpt", "description", "quote", "markdown")
 FIELDS = ("fields", "props", "values", "metadata")
 SILENT = frozenset({*HANDLES, *TITLES, *TEXTS, *FIELDS, "score", "rank", "distance", "cursor", "next", "path", "type",
-                    "truncated", "more", "tokens", "vector", "version", "readers"})  # fmt: skip
+                    "truncated", "more", "tokens", "vector", "version", "readers", "at", "as_of"})  # fmt: skip
 """Keys of an item that are not fields of the record."""
 MAX_ITEMS = 400
 MAX_TEXT = 200_000
