@@ -151,6 +151,39 @@ def test_without_an_endpoint_nothing_of_the_sdk_is_loaded():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+COLLECTED = """
+import http.server, os, threading
+from opentelemetry import trace
+from tests.deploy.test_telemetry import SECRET, run
+from ukai.app import telemetry
+got = []
+class Collector(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        got.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *_): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://127.0.0.1:{server.server_port}"
+os.environ["OTEL_EXPORTER_OTLP_COMPRESSION"] = "none"
+telemetry.start(os.environ, run().build)
+telemetry.observed(run())
+trace.get_tracer_provider().shutdown()
+(path, body), = got
+assert path == "/v1/traces"
+assert b"invoke_agent deal-coach" in body and b"execute_tool search" in body and b"cccc" in body
+assert SECRET.encode() not in body
+"""
+
+
+def test_a_collector_gets_the_spans_over_http():
+    """In a process of its own: there is one provider of tracers to a process."""
+    done = subprocess.run([sys.executable, "-c", COLLECTED], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_series_of_names_that_a_model_invents_does_not_grow_without_end():
     registry = metrics.Registry([metrics.Metric(name="calls", help="x", labels=("tool",))])
 
