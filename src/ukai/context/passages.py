@@ -37,7 +37,9 @@ def of(kind: schema.Type, props: Mapping[str, Any]) -> list[Passage]:
         found += _parts(kind.passages, props)
     # A long field `turn` and the parts of a `turn` would be called alike: the first one stays, and nothing breaks.
     named = {p.part: p for p in reversed(found)}
-    return [replace(p, ordinal=i) for i, p in enumerate(p for p in found if named[p.part] is p)]
+    return [
+        p if p.ordinal == i else replace(p, ordinal=i) for i, p in enumerate(p for p in found if named[p.part] is p)
+    ]
 
 
 def under(parts: Sequence[Passage], wanted: str) -> list[Passage]:

@@ -23,8 +23,9 @@ class Settings:
     """Candidates of one composition."""
     room: int = 1
     """Bodies are read until they would fill the budget as many times: in full, what ranks behind has no place."""
-    least_tokens: int = 60
-    """But at least one body for so many tokens of the budget: names and identities take little."""
+    least: int = 40
+    least_tokens: int = 100
+    """But at least `least` bodies, and one more for so many tokens of the budget: names and identities take little."""
     search_ms: int = 800
     expand_ms: int = 400
     ann_sample: float = 0.01
