@@ -49,13 +49,14 @@ def engine(*rules: Guardrail, judge: guardrails.Bench | None = None, **more: Any
 
 
 def sealed(words: str) -> record.Run:
-    item = record.Item(item_key="Memo#1", text="They renew in May. It costs 42 USD.")
+    item = record.Item(item_key="Memo#1", text="They renew in May. It costs 42 USD. Up to fifty\nthousand entries.")
     call = record.Call(
         call_id="call-1", tool="t", args_canonical="{}", t0=NOW, t1=NOW, label="data", label_rule="returned",
         items=(item,),
     )  # fmt: skip
     return record.Run(
-        run_id="r", agent="a", principal="p", surface="cli", question="What?", started_at=NOW, as_of=NOW,
+        run_id="r", agent="a", principal="p", surface="cli", question="Is there an ISO 27001 one?",
+        started_at=NOW, as_of=NOW,
         config=record.Config(model="m"), ended_at=NOW, status="answered", calls=(call,),
         answer=record.Answer(markdown=words, sentences=record.units_of(words)),
     )  # fmt: skip
@@ -267,7 +268,8 @@ def test_whatever_is_marked_is_gone_and_nothing_else_is(sentences: list[list[str
     ("text", "fires"),
     [
         ("It costs 42 USD.", False), ("It costs 43 USD a month.", True), ("They renew in May.", False),
-        ("They were 4,310 people.", True), ("Nothing.", False),
+        ("They were 4,310 people.", True), ("Nothing.", False), ("It never mentions “ISO 27001”.", False),
+        ("Up to fifty thousand entries.", False),
     ],
 )  # fmt: skip
 async def test_a_figure_that_no_result_says_fires(text: str, fires: bool):

@@ -21,6 +21,12 @@ def decide(rule: Guardrail, text: Text) -> Judged:
         return Judged(failure="there are no sources to hold a figure against")
     run = text.sealed(text.words)
     flags = [f for f in _CHECK.weigh(Reading(run)).flags if f.gates]
-    # The same words in a result are enough to let an answer out, whatever stands around them there.
-    said = "\n".join(item.words for call in run.calls for item in call.items) if flags else ""
-    return at([(f.start, f.end) for f in flags if not re.search(rf"(?<!\w){re.escape(f.words)}(?!\w)", said)])
+    # The same words in a result or in the question are enough to let an answer out, whatever stands around them.
+    words = (run.question, *(item.words for call in run.calls for item in call.items)) if flags else ()
+    said = " ".join(" ".join(words).split())
+    return at([(f.start, f.end) for f in flags if not _stands(f.words, said)])
+
+
+def _stands(words: str, said: str) -> bool:
+    whole = re.escape(" ".join(words.split()))
+    return re.search(rf"(?<!\w){whole}(?!\w)", said) is not None
