@@ -124,7 +124,7 @@ def _made(kind: str, name: str, agent: str | None, root: Path) -> tuple[str, str
     if kind == "skill":
         return f"agents/{agent}/skills/{name}/SKILL.md", _SKILL.format(name=name, title=title), ()
     if kind == "report":
-        step = "set cron, timezone, outputs and run_as; it fires as soon as the workspace is served"
+        step = "set cron, timezone, outputs and run_as"
         return f"agents/{agent}/reports/{name}.md", _REPORT.format(name=name), (step,)
     target = agent or '"*"'
     text = _GUARDRAIL.format(name=name, title=title, small=small, target=target)
