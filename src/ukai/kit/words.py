@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?", re.UNICODE)
 
@@ -41,6 +42,7 @@ def terms(text: str) -> list[str]:
     return [stem(word) for word in words(text) if word not in STOP]
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """`word` without its ending: renews, renewing and renewed meet. Light, for English, and errs by leaving letters."""
     word = _IRREGULAR.get(word, word)
