@@ -138,11 +138,15 @@ async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:
     """The view with the vectors of its texts, as far as they are known."""
     owner = np.array([i for i, e in enumerate(view.entries) for _ in e.contents], np.int64)
     known = await cache.known(tx, [c for e in view.entries for c in e.contents])
-    sums = np.zeros((view.size, cache.embedder.dimensions), np.float32)
-    np.add.at(sums, owner, known.vectors)
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    own = (sums / np.where(lengths == 0, 1, lengths)).astype(np.float32)
-    return replace(view, vectors=score.meaning(view.corpus, own), missing=len(known.missing))
+    own = np.zeros((view.size, cache.embedder.dimensions), np.float32)
+    if len(np.unique(owner)) == len(owner):
+        own[owner] = known.vectors
+    else:
+        np.add.at(own, owner, known.vectors)
+        lengths = np.linalg.norm(own, axis=1, keepdims=True)
+        own = (own / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+    vectors = score.meaning(view.corpus, own) if view.corpus.is_part.any() else own
+    return replace(view, vectors=vectors, missing=len(known.missing))
 
 
 async def _readable(
@@ -210,17 +214,20 @@ class _Making:
 
     def add(self, row: listing.Listed) -> None:
         """A passage, or a node without any: the record's row comes before its parts."""
-        at = self._nodes.get(row.node)
         name = f"{row.type}#{row.key}"
+        terms, place, title = self._blobs[_key(row)] if row.part else (b"", b"", b"")
+        title = title if row.titled else b""
+        is_part = bool(row.part) and is_a_part(self._types.get(row.type), row.field, row.part)
+        at = self._nodes.get(row.node)
         if at is None:
             at = self._nodes[row.node] = len(self._entries)
             empty = Entry(id=name, node=row.node, part="", type=row.type, path=row.path, contents=())
-            self._append(empty, b"", bm25.packed(counted.place(row.path, row.key)), b"", 0, -1)
+            # A text of a record says where the record stands; a part says who speaks, too.
+            stands = place if row.part and not is_part else bm25.packed(counted.place(row.path, row.key))
+            self._append(empty, b"", stands, b"", 0, -1)
         if not row.part:
             return
-        terms, place, title = self._blobs[_key(row)]
-        title = title if row.titled else b""
-        if is_a_part(self._types.get(row.type), row.field, row.part):
+        if is_part:
             entry = Entry(
                 id=f"{name}/{part_of(row.part)}",
                 node=row.node,
