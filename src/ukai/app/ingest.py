@@ -216,7 +216,7 @@ async def retry(
                         some = await rows.held(tx, connector=name, after=after, limit=LISTED)
                 if some:
                     tried, unreadable = tried + len(some), unreadable + sum(h.is_raw for h in some)
-                    written += len(await pull.retry(bench, found, some))
+                    written += await pull.retry(bench, found, some)
                 if ids or not some:
                     break
                 after = some[-1].id

@@ -119,14 +119,16 @@ async def run(bench: Bench, connector: definition.Connector, *, full: bool = Fal
         return await work.run()
 
 
-async def retry(bench: Bench, connector: definition.Connector, held: Sequence[rows.Held]) -> Sequence[UUID]:
-    """Propose rows of the quarantine again under the present connector; which of them are in now.
+async def retry(bench: Bench, connector: definition.Connector, held: Sequence[rows.Held]) -> int:
+    """Propose rows of the quarantine again under the present connector; how many of them do not wait any more.
 
     Text that could not be read as a row stays: only its source can be repaired.
     """
     async with _alone(bench.db, connector.name):
         work = await _begun(bench, connector, full=True, dry_run=False, again=True)
-        return await work.again(held)
+        await work.again(held)
+        async with bench.db.transaction() as tx:
+            return len(held) - await rows.still(tx, [h.id for h in held])
 
 
 @asynccontextmanager
@@ -207,8 +209,8 @@ class _Part:
     counts: Counter[str] = field(default_factory=Counter[str])
     position: int = 0
     cursor: Any = None
-    ids: Mapping[str, UUID] = field(default_factory=dict[str, UUID])
-    """Of a second try: place -> the row in quarantine."""
+    is_again: bool = False
+    """A second try of rows in quarantine."""
     gone: list[str] = field(default_factory=list[str])
     """Of tombstones: the keys, in the order of the lot's proposals."""
 
@@ -238,7 +240,6 @@ class _Work:
     """Key -> content of the rows of this batch and the one before, which may be under way."""
     standalone: bool = False
     """A second try by itself: no pull is under way."""
-    written: list[UUID] = field(default_factory=list[UUID])
     keyless: bool = False
     """A row was refused of which nobody knows whose it is."""
 
@@ -259,12 +260,11 @@ class _Work:
                 await rows.end(tx, self.pull.id, state=state, columns=columns, at=self.bench.clock.now())
         return self.report()
 
-    async def again(self, held: Sequence[rows.Held]) -> Sequence[UUID]:
-        """Rows of the quarantine once more; which of them are in."""
+    async def again(self, held: Sequence[rows.Held]) -> None:
+        """Rows of the quarantine once more."""
         self.recent = [{}, {}]
         items = [Row(h.place, json.loads(h.source)) for h in held if not h.is_raw]
-        await self._submit(self._lots(items, ids={h.place: h.id for h in held}))
-        return self.written
+        await self._submit(self._lots(items, again=True))
 
     def report(self) -> Report:
         return Report(
@@ -284,7 +284,7 @@ class _Work:
             if n >= self.resumed:
                 yield item
 
-    async def _lots(self, items: Iterable[Item], *, ids: Mapping[str, UUID] | None = None) -> AsyncIterator[bulk.Lot]:
+    async def _lots(self, items: Iterable[Item], *, again: bool = False) -> AsyncIterator[bulk.Lot]:
         part, chunk = _Part(), list[Mapped]()
         taken = 0
         for item in items:
@@ -293,10 +293,10 @@ class _Work:
                 await asyncio.sleep(0)
             self._take(item, part, chunk)
             if taken % bulk.BATCH == 0:
-                yield await self._lot(part, chunk, taken, ids)
+                yield await self._lot(part, chunk, taken, again=again)
                 part, chunk = _Part(), list[Mapped]()
         if taken % bulk.BATCH:
-            yield await self._lot(part, chunk, taken, ids)
+            yield await self._lot(part, chunk, taken, again=again)
 
     def _take(self, item: Item, part: _Part, chunk: list[Mapped]) -> None:
         if isinstance(item, Unread):
@@ -362,17 +362,17 @@ class _Work:
 
     # Proposing.
 
-    async def _lot(self, part: _Part, chunk: list[Mapped], taken: int, ids: Mapping[str, UUID] | None) -> bulk.Lot:
+    async def _lot(self, part: _Part, chunk: list[Mapped], taken: int, *, again: bool) -> bulk.Lot:
         name, file = self.connector.name, self.connector.file
         async with self.bench.db.transaction() as tx:
-            said = await rows.said(tx, name, [m.key for m in chunk]) if not self.full else {}
+            said = {} if again else await rows.said(tx, name, [m.key for m in chunk])
             fresh: list[Mapped] = []
             for mapped in chunk:
                 content, pull = said.get(mapped.key, (b"", None))
-                if content == mapped.content:
+                if content == mapped.content and (pull == self.pull.id or not self.full):
                     part.counts["unchanged"] += 1
                     part.met.append(mapped.key)
-                elif pull == self.pull.id and not file.cursor and mapped.key not in self.recent[1] and ids is None:
+                elif pull == self.pull.id and not file.cursor and mapped.key not in self.recent[1]:
                     row = Row(mapped.place, dict(mapped.values))
                     part.refused.append((row, Refused(findings=(_twice(mapped),), key=mapped.key)))
                 else:
@@ -385,9 +385,9 @@ class _Work:
             else:
                 part.proposed.append(mapped)
         self.recent = [{}, self.recent[0]]
-        part.ids = ids or {}
+        part.is_again = again
         part.position = self.resumed + taken
-        key = "" if ids is not None else f"{self.pull.id}:{part.position}"
+        key = "" if again else f"{self.pull.id}:{part.position}"
         return bulk.Lot(key=key, proposals=[p for p in made if isinstance(p, bulk.Proposal)], note=part)
 
     async def _submit(self, lots: AsyncIterator[bulk.Lot]) -> None:
@@ -422,7 +422,7 @@ class _Work:
             await rows.hold(tx, name, pull, [self._held(item, why) for item, why in refused], at)
         if not self.standalone:
             cursor = self.cursor if part.cursor is None else part.cursor
-            position = self.position if part.ids or part.gone else part.position
+            position = self.position if part.is_again or part.gone else part.position
             await rows.move(
                 tx, pull, position=position, cursor=cursor, counts=_summed(self.counts, self._counted(batch))
             )
@@ -430,16 +430,13 @@ class _Work:
     def _done(self, batch: bulk.Batch) -> None:
         part: _Part = batch.lot.note
         self.counts = _summed(self.counts, self._counted(batch))
-        if not (part.ids or part.gone):
+        if not (part.is_again or part.gone):
             self.position = part.position
         if part.cursor is not None:
             self.cursor = part.cursor
-        self.written += [
-            part.ids[m.place] for n, m in enumerate(part.proposed) if m.place in part.ids and not batch.is_refused(n)
-        ]
         for item, why in _refused(batch):
             self.keyless = self.keyless or why.key is None
-            if len(self.shown) < SHOWN and not part.ids:
+            if len(self.shown) < SHOWN and not part.is_again:
                 first = errors(why.findings)[0]
                 codes = tuple(dict.fromkeys(f.code for f in errors(why.findings)))
                 self.shown.append(Shown(place=item.place, key=why.key, codes=codes, message=first.message))
@@ -450,7 +447,7 @@ class _Work:
         part: _Part = batch.lot.note
         counts = Counter({f"{kind}s_{_DONE[op]}": n for (kind, op), n in batch.changes.items()})
         taken = sum(not batch.is_refused(n) for n in range(len(part.proposed)))
-        if part.ids:  # they have been counted as read and refused
+        if part.is_again:  # they have been counted as read and refused
             return _summed(counts, Counter(written=taken, refused=-taken))
         if part.gone:
             kept = sum(not _is_gone(batch, n) for n in range(len(part.gone)))

@@ -191,6 +191,11 @@ async def drop(tx: store.Transaction, ids: Sequence[UUID]) -> int:
     return await tx.execute("delete from quarantine where id = any (%s)", (list(ids),))
 
 
+async def still(tx: store.Transaction, ids: Sequence[UUID]) -> int:
+    """How many of these rows wait."""
+    return await tx.value("select count(*) from quarantine where id = any (%s)", (list(ids),))
+
+
 async def drop_all(tx: store.Transaction, connector: str) -> int:
     """Let go of all rows of a connector; how many there were."""
     return await tx.execute("delete from quarantine where connector = %s", (connector,))
