@@ -86,6 +86,14 @@ async def test_a_tool_that_fails_hands_the_model_its_error_and_the_turn_goes_on(
     assert "hunter2" not in str(model.asked[1].messages) + record.dumps(run)
 
 
+async def test_a_tool_may_want_its_schema_kept_to_strictly(database: store.Database):
+    model = Scripted(["So."])
+
+    await ran(database, model, returning(ITEMS), returning(ITEMS, name="exact", strict=True))
+
+    assert [(t.name, t.strict) for t in model.asked[0].tools] == [("search", None), ("exact", True)]
+
+
 async def test_a_tool_may_ask_for_another_try_more_often_than_the_library_counts(database: store.Database):
     steps = [Call("search", {"query": str(i)}) for i in range(6)]
 

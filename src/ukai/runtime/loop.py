@@ -215,6 +215,7 @@ def _tool(bound: Bound, calls: _Calls) -> Tool[object]:
         takes_ctx=True,
     )
     made.metadata = {"reads": bound.spec.reads}
+    made.strict = bound.spec.strict or None
     return made
 
 

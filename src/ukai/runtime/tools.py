@@ -38,6 +38,8 @@ class ToolSpec:
     """An expression over the result: true means that the call failed although it returned."""
     target_args: tuple[str, ...] = ()
     """The arguments that name what the call is about; two calls that share them are about the same thing."""
+    strict: bool = False
+    """The provider holds the model to the schema, where it can and where the schema is one that it takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
