@@ -274,6 +274,17 @@ async def test_the_gate_takes_a_bad_change_back_and_names_what_fell(ask: Ask, be
     assert decided["stages"][0]["numbers"]["passed"]["fell"]
 
 
+@pytest.mark.parametrize(("require", "decision"), [("not-worse", "keep"), ("better", "revert")])
+async def test_what_is_the_baseline_itself_is_decided_without_asking(
+    ask: Ask, before: str, home: Path, require: Any, decision: str
+):
+    wanted = Wanted(name="unchanged", only="planted-*", repeats=1)
+    decided, problems = await gating.gate(home, before, wanted, principal=None, require=require)
+
+    assert problems == []
+    assert (decided["decision"], decided["stages"]) == (decision, [])
+
+
 async def test_a_case_is_drawn_from_a_saved_run(ask: Ask, before: str, home: Path):
     kept = next(k for k in folder.read(home, before).kept if k.run.citations and k.run.principal.startswith("ann"))
 

@@ -56,9 +56,11 @@ async def gate(
         agents = {q.id: q.agent for q in before.header.asked if q.agent}
         planned = await running.plan(opened, wanted, principal=principal, agents=agents, progress=progress)
         found = dimension.changed(before.header.parts, planned.header.parts)
-        problems = [] if changed == ANY and found else dimension.problems(found, None if changed == ANY else changed)
+        problems = [] if changed == ANY or not found else dimension.problems(found, changed)
         if errors(planned.findings) or problems:
             return {}, [*errors(planned.findings), *problems]
+        if not found:
+            return _unchanged(before.header.name, require), []
         stages: list[Stage] = []
         for name, splits in STAGES.items():
             part = replace(planned, header=_part(planned.header, name, splits))
@@ -72,6 +74,13 @@ async def gate(
     told = Decision(stages=tuple(stages)).as_json()
     told |= {"baseline": before.header.name, "candidate": planned.header.name, "require": require}
     return told | {"changed": {name: list(which) for name, which in found.items()}}, []
+
+
+def _unchanged(baseline: str, require: Require) -> dict[str, Any]:
+    """Nothing was asked: what is the baseline itself is no worse than it, and no better."""
+    decided = "keep" if require == "not-worse" else "revert"
+    reason = "nothing differs from the baseline"
+    return {"decision": decided, "reasons": [reason], "stages": [], "baseline": baseline, "require": require}
 
 
 def _part(header: Header, stage: str, splits: Sequence[Split]) -> Header:
