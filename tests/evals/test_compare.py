@@ -10,8 +10,9 @@ import pytest
 from tests.evals import build
 from tests.measure import build as runs
 from ukai import record
-from ukai.measure import attribution, compare, decision, dimension, facts
+from ukai.measure import attribution, compare, composition, decision, dimension, facts
 from ukai.measure.bank import Question, Requires, Rules
+from ukai.measure.evaluation import Evaluation
 
 BANK = [build.question(n) for n in range(1, 25)]
 PROSE = {**build.PARTS, "prose": {**build.PARTS["prose"], "tool:lookup": "other"}}
@@ -112,6 +113,21 @@ def test_a_tool_that_is_not_called_any_more_has_stopped():
     (stopped,) = [m for m in made.moved if m.is_news]
 
     assert (stopped.name, stopped.measure, stopped.word, stopped.after) == ("lookup", "calls", "less", 0.0)
+
+
+def test_sections_that_are_composed_less_and_skills_that_are_read_no_more_are_told():
+    def composed(name: str, *sections: str, skill: str | None = None) -> Evaluation:
+        config = record.Config(model="extractive", skill=skill)
+        made = build.evaluation(name, BANK, lambda q, rep: build.run(config=config))
+        saved = composition.Saved(id="x", ranking=tuple(composition.Ranked(section=s) for s in sections))
+        return replace(made, kept=tuple(replace(k, compositions=(saved,)) for k in made.kept))
+
+    made = held(composed("a", "Call#1", "Note#1", skill="renewal-check"), composed("b", "Note#1"))
+
+    assert [(m.kind, m.name, m.measure, m.word) for m in made.moved if m.is_news] == [
+        ("section", "Call", "kept", "less"),
+        ("skill", "renewal-check", "used", "less"),
+    ]
 
 
 def test_a_thinner_answer_had_less_or_wrote_less():
