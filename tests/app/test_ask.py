@@ -278,7 +278,7 @@ async def test_a_skill_that_is_not_there_is_told_with_a_suggestion(opened: engin
 
 async def test_nothing_of_an_answer_that_a_rule_holds_back_leaves_in_any_form(opened: engine.Engine):
     mark = "MARK-" + "0123456789abcdef" * 2
-    steps = [[Call("search_records", {"query": mark}), Call("serch", {"q": mark})], f"The key is {mark}, sadly."]
+    steps = [[Call("search_records", {"query": mark}), Call(mark, {"q": mark})], f"The key is {mark}, sadly."]
 
     outcome, seen, _ = await asked(opened, steps)
 

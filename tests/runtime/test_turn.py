@@ -248,7 +248,7 @@ async def test_requests_tokens_seconds_and_money_end_a_turn_and_it_is_kept(datab
     cases: list[tuple[Any, dict[str, Any], str]] = [
         (endless, {"iterations": 3}, "the run may ask its model 3 times"),
         (endless, {"tokens": 700}, "the run may use 700 tokens"),
-        ([Call("search", {}), Wait(never, "late")], {"seconds": 0.05}, "no answer within 0.05 s"),
+        ([Call("search", {}), Wait(never, "late")], {"seconds": 0.5}, "no answer within 0.5 s"),
         (turns.Priced(endless), {"usd": Decimal("1")}, "the run may cost 1 USD"),
     ]
     for steps, allowance, reason in cases:

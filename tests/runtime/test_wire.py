@@ -206,3 +206,5 @@ async def test_however_a_provider_dies_the_turn_ends_clearly_and_keeps_what_it_d
     assert run.calls[0].items
     assert run.usage[0].input == 1_200
     assert record.verify(run) == []
+    assert "gateway" not in run.reason
+    assert "bad request" not in run.reason

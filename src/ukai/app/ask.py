@@ -279,10 +279,12 @@ def shown(outcome: Outcome) -> str:
         lines += ["", "Sources"]
         lines += [f"  [{s.key}] {_excerpt(s.text)}".rstrip() for s in outcome.sources]
     lines += ["", "Considered"]
+    # What the model put into its calls, names of tools that are not there included, may be words that a rule held back.
+    fired = any(f.verdict != "pass" for f in run.firings)
     for call in sorted(run.calls, key=_number):
-        # What the model put into its calls may be words that a rule held back.
-        arguments = "" if any(f.verdict != "pass" for f in run.firings) else f" {call.args_canonical}"
-        lines.append(f"  {call.tool}{arguments} -> {call.label}, {len(call.items)} items")
+        if not fired or call.error_code != "NotCalled":
+            arguments = "" if fired else f" {call.args_canonical}"
+            lines.append(f"  {call.tool}{arguments} -> {call.label}, {len(call.items)} items")
     if not run.calls:
         lines.append("  nothing")
     lines += ["", f"Run {run.run_id} ({run.status}); ukai run show {run.run_id} tells all of it."]

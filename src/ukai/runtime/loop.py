@@ -133,7 +133,7 @@ async def run(
     except Spent as stop:
         return Ended(how="budget", reason=str(stop))
     except (engine.AgentRunError, engine.UserError) as fault:
-        return Ended(how="error", reason=f"the model ended the turn: {_short(fault)}")
+        return Ended(how="error", reason=f"the model ended the turn: {_why(fault)}")
 
 
 async def _opening(
@@ -357,6 +357,15 @@ def _item(key: str, data: Mapping[str, Any]) -> record.Item:
 def _brief(arguments: Mapping[str, Any]) -> str:
     text = " ".join(str(v) for v in arguments.values())
     return text if len(text) <= 70 else text[:69] + "…"
+
+
+def _why(fault: Exception) -> str:
+    """Without the fault's own words: they may repeat what the model said, which no rule has read (P4.5)."""
+    if isinstance(fault, engine.ModelHTTPError):
+        return f"its provider answered with status {fault.status_code}"
+    if isinstance(fault, engine.ModelAPIError):
+        return "its provider was not reached, or broke off"
+    return f"it gave nothing that can be used ({type(fault).__name__})"
 
 
 def _short(error: BaseException) -> str:

@@ -10,24 +10,30 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-_TARGET = r"<[^<>\n]*>|(?:[^\s()<>]|\((?:[^\s()]|\([^\s()]*\))*\))*"
-_INLINE = re.compile(
-    rf"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\(\s*(?P<target>{_TARGET})(?:\s+[^)\n]*)?\s*\)", re.DOTALL
-)
+# Possessive throughout: what a model writes must not make the search go back over it again and again.
+_TARGET = r"<[^<>\n]*+>|(?:[^\s()<>]|\((?:[^\s()]|\([^\s()]*+\))*+\))*+"
+_END = rf"\(\s*+(?P<target>{_TARGET})(?:\s++[^)\n]{{0,500}}+)?+\s*+\)"
+_INLINE = re.compile(rf"(?P<image>!?)\[(?P<text>(?:[^\[\]]++|\[[^\[\]]*+\])*+)\]{_END}")
+_OPENED = re.compile(rf"\](?=(?:{_END}|\(|:\s*+(?P<defined><[^<>\n]*+>?|\S*+)))")
+"""What a client may take for the end of a link: `](...)`, one that is written otherwise, `]: address`."""
+_BRACKET = re.compile(r"\\.|[\[\]]", re.DOTALL)
 _REFERENCE = re.compile(rf"^(?P<head>[ >]{{0,12}}\[[^\]\n]+\]:)\s*(?P<target>{_TARGET})[^\n]*$", re.MULTILINE)
 _TAG = re.compile(
-    r"<(?![a-z][a-z0-9+.-]*:[^\s<>]*>)"
+    r"<(?!(?:https?|ftp|mailto):[^\s<>]*>)"
     r"(?=/?[A-Za-z!][^<>]*[\s/\"'=][^<>]*>?|/?(?:script|style|iframe|img|svg|object|embed)\b)",
     re.IGNORECASE,
 )
 """What opens an HTML tag that could fetch or run something; an address between angles is none."""
 _BARE = re.compile(
-    r"(?P<url>(?<![\w])(?:(?:https?|ftp|wss?|file|data|javascript|vbscript|slack|tel|sms|mailto):|//(?=[\w-]+\.))"
-    r"[^\s<>\"'`|\])]*|(?<![\w.@/-])www\.[^\s<>\"'`|\])]+)",
+    r"(?P<url>(?<![\w])(?:(?:https?|ftp|wss?|file|data|javascript|vbscript|slack|tel|sms|mailto):|//(?=[\w-]+\.)"
+    r"|[a-z][a-z0-9+.-]{1,31}://)[^\s<>\"'`|\])]*|(?<=<)[a-z][a-z0-9+.-]{1,31}:[^\s<>]*(?=>)"
+    r"|(?<![^\W_])(?<![.@/-])www\.[^\s<>\"'`|\])]+)"
+    r"(?P<more>(?=[\"'`|\])][^\w\s<>]{0,99}+\w))?",
     re.IGNORECASE,
 )
 ROUNDS = 8
@@ -81,7 +87,7 @@ def sanitised(markdown: str, *, known: Iterable[str], hosts: Sequence[str] = ())
         before, text = text, once(text)
         if text == before:
             break
-    return Sanitised(text=text, removed=tuple(removed))
+    return Sanitised(text=_opened(text, may_show), removed=tuple(removed))
 
 
 def _again(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
@@ -95,20 +101,51 @@ def _again(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], te
 
 
 def _bare(text: str, may_show: Callable[..., bool], removed: list[str]) -> str:
-    kept = {m.span("target") for m in _INLINE.finditer(text)} | {m.span("target") for m in _REFERENCE.finditer(text)}
+    kept = sorted(m.span("target") for pattern in (_INLINE, _REFERENCE) for m in pattern.finditer(text))
 
     def bare(match: re.Match[str]) -> str:
-        start, end = match.span()
-        if any(s <= start and end <= e for s, e in kept):
+        start, end = match.span("url")
+        at = bisect_right(kept, (start, len(text))) - 1
+        if at >= 0 and end <= kept[at][1]:
             return match[0]  # judged where it stands as the target of a link
         url = match["url"].rstrip(_TRAILING)
         tail = match["url"][len(url) :]
         if may_show(url, is_image=False):
-            return match[0]
+            # Clients read on behind a quote or a bracket: what follows must not become part of the address.
+            return match[0] + ("" if match["more"] is None else " ")
         removed.append(_host(url))
         return _gone(url) + tail
 
     return _BARE.sub(bare, text)
+
+
+def _opened(text: str, may_show: Callable[..., bool]) -> str:
+    """Whatever else a client could read as a link or a definition is taken apart: the forms are more than we know."""
+    images = _images(text)
+
+    def apart(match: re.Match[str]) -> str:
+        if match["defined"] is not None:
+            is_harmless = not re.search(r"[/\\:]", _address(match["defined"]))
+            return match[0] if is_harmless or may_show(match["defined"], is_image=True) else "] "
+        target = match["target"]
+        if target is not None and not (target and not target.startswith("#")):
+            return match[0]
+        is_image = images.get(match.start(), True)
+        return match[0] if target and may_show(target, is_image=is_image) else "] "
+
+    return _OPENED.sub(apart, text)
+
+
+def _images(text: str) -> dict[int, bool]:
+    """Of each closing bracket: whether its pair has the sign of an image. One without a pair is not listed."""
+    found: dict[int, bool] = {}
+    open_at: list[int] = []
+    for match in _BRACKET.finditer(text):
+        if match[0] == "[":
+            open_at.append(match.start())
+        elif match[0] == "]" and open_at:
+            found[match.start()] = text.startswith("!", max(open_at.pop() - 1, 0))
+    return found
 
 
 def _address(target: str) -> str:
