@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ import pytest
 
 from tests.connect import world
 from ukai import store
+from ukai.connect.csv import Csv
 from ukai.connect.json import Json
+from ukai.connect.jsonl import Jsonl
+from ukai.connect.mail import Mail
 from ukai.connect.markdown import Markdown
 from ukai.connect.source import Row, Site, Source, Unread
 from ukai.connect.sql import Sql
@@ -168,3 +172,88 @@ async def test_a_catalogue_of_postgresql(database: store.Database, database_url:
         ("amount", "NUMERIC(10, 2)", "in euros"),
     ]
     assert {"edge"} <= {k["table"] for k in keys}
+
+
+MBOX = b"""From ann@x Mon Jan  5 10:00:00 2026
+Message-ID: <1@x>
+From: Ann Berg <ANN@x.example>
+To: ben@x.example, "Lee, Kim" <kim@x.example>
+Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=
+Date: Mon, 05 Jan 2026 11:00:00 +0100
+
+Dear all,
+>From here on.
+
+From kim@x Mon Jan  5 11:00:00 2026
+Message-ID: <2@x>
+In-Reply-To: <1@x>
+From: kim@x.example
+Date: no day at all
+Content-Type: multipart/mixed; boundary=B
+
+--B
+Content-Type: text/plain; charset=latin-1
+Content-Transfer-Encoding: quoted-printable
+
+Sch=F6n.
+--B
+Content-Type: application/pdf; name=a.pdf
+Content-Disposition: attachment; filename=a.pdf
+
+x
+--B--
+
+From nobody Mon Jan  5 12:00:00 2026
+no headers, no message
+"""
+
+
+def test_messages_of_a_mailbox(tmp_path: Path):
+    world.write(tmp_path, MBOX, "a.mbox")
+
+    first, second, third = Mail(files="*.mbox").items(Site(root=tmp_path))
+
+    assert isinstance(first, Row)
+    assert first.values == {
+        "id": "1@x",
+        "subject": "Grüße",
+        "sender": "ann@x.example",
+        "recipients": ["ben@x.example", "kim@x.example"],
+        "at": "2026-01-05T10:00:00Z",
+        "body": "Dear all,\nFrom here on.",
+        "in_reply_to": None,
+        "thread": "1@x",
+        "attachments": [],
+    }
+    assert isinstance(second, Row)
+    assert (second.values["body"], second.values["thread"], second.values["at"]) == ("Schön.", "1@x", None)
+    assert second.values["attachments"] == ["a.pdf"]
+    assert isinstance(third, Unread)
+    assert third.place == "a.mbox#3"
+
+
+SEEDS: dict[str, tuple[Source, bytes]] = {
+    "a.csv": (Csv(files="a.csv"), b'id,name\n1,"A ""b"" c"\n2,B\r\n'),
+    "a.jsonl": (Jsonl(files="a.jsonl"), b'{"a": [1, 2.5e3, "\\u00e9"], "b": {"c": null}}\n{"a": true}\n'),
+    "a.json": (Json(files="a.json"), b'[{"a": 1}, {"a": "x"}]'),
+    "a.md": (Markdown(files="a.md"), b"---\ntitle: T\n---\n# H\ntext\n```\ncode\n```\n"),
+    "a.mbox": (Mail(files="a.mbox"), MBOX),
+}
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_no_bytes_end_in_a_traceback(tmp_path: Path, name: str):
+    source, seed = SEEDS[name]
+    rng = random.Random(name)
+    for _ in range(150):
+        raw = bytearray(seed)
+        for _ in range(rng.randrange(1, 12)):
+            at = rng.randrange(len(raw))
+            raw[at : at + rng.randrange(3)] = rng.choice(
+                [b"", b"\0", b"\xff", b'"', b"\n", b"\r", b"{", b"[", b"=?", b"?=", b"<"]
+            )
+        world.write(tmp_path, bytes(raw), name)
+
+        found = list(source.items(Site(root=tmp_path)))
+
+        assert all(isinstance(i, Row | Unread) for i in found)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from ukai.connect.csv import Csv
 from ukai.connect.json import Json
 from ukai.connect.jsonl import Jsonl
+from ukai.connect.mail import Mail
 from ukai.connect.markdown import Markdown
 from ukai.connect.source import Source
 from ukai.connect.sql import Sql
@@ -19,6 +20,7 @@ CONNECTORS: Mapping[str, type[Source]] = MappingProxyType(
         "jsonl": Jsonl,
         "json": Json,
         "markdown": Markdown,
+        "mail": Mail,
         "sql": Sql,
         "sql_catalogue": SqlCatalogue,
     }
