@@ -93,7 +93,8 @@ def uncovered(right: str, what: str, caller: Caller, policies: Iterable[Policy])
     reached = [p for p in others if not p.to.isdisjoint(caller.principals)]
     missing = [f"whatever else {p.id} ({p.place}) asks for" for p in reached[:SHOWN]]
     missing += [f"to be one of {_listed(p.to)}, for {p.id} ({p.place})" for p in others if p not in reached][:SHOWN]
-    missing.append(f"or an `allow: {right}` that covers it and names {_principals(caller)}")
+    either = "or " if missing else ""
+    missing.append(f"{either}an `allow: {right}` that covers it and names {_principals(caller)}")
     return no(right, f"{caller.id} may not {right} {what}: no policy allows it{known}", missing=missing, who=caller.id)
 
 
