@@ -14,6 +14,7 @@ from ukai.app.evals import answering, folder, judges, parts
 from ukai.app.evals import bank as banks
 from ukai.kit.errors import PermanentError, UkaiError
 from ukai.kit.finding import Finding, errors
+from ukai.llm.cache import Cache
 from ukai.llm.cassette import Cassette
 from ukai.measure import dimension, evaluation, judging, power, requirement, stats
 from ukai.measure.bank import SPLITS, Bank, Split
@@ -167,7 +168,9 @@ async def asked(
     opened, header = planned.opened, planned.header
     done = begun(opened.root, planned.path, header)
     cassette = Cassette(path=wanted.cassette, is_recording=wanted.is_recording) if wanted.cassette else None
-    asking = answering.Asking(opened=opened, parts=header.parts, cassette=cassette, is_live=wanted.is_live)
+    # One memory of vectors for all questions: repeats say the same again, and rules compare it with the same examples.
+    remembering = replace(opened, cache=Cache(opened.embedder))
+    asking = answering.Asking(opened=remembering, parts=header.parts, cassette=cassette, is_live=wanted.is_live)
     if header.answers_of:
         await _judged(planned, done, asking, progress=progress)
         return await _ended(planned, done, asking), []
