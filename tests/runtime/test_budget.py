@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from tests.runtime.turns import ITEMS, ran, returning
 from ukai import store
 from ukai.kit.clock import FixedClock
 from ukai.llm.scripted import Call
+from ukai.runtime import rows
 from ukai.runtime.budget import Allowance, Cost, Purse, Spent
 from ukai.runtime.ledger import HELD_FOR, Ledger, Pool
 
@@ -123,17 +126,29 @@ async def test_a_month_counts_its_days(database: store.Database):
         await paid(replace(ledger(database, month), clock=later), "0.40")
 
 
-async def test_runs_that_reserve_at_once_do_not_find_the_same_room(database: store.Database):
-    async def one(n: int) -> bool:
+async def test_runs_that_reserve_at_once_do_not_find_the_same_room(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    usual, together = rows.spent, asyncio.Barrier(3)
+
+    async def spent(*args: Any, **more: Any) -> rows.Spending:
+        """Each looks, and then waits for the others as long as they can come."""
+        found = await usual(*args, **more)
+        with suppress(TimeoutError, asyncio.BrokenBarrierError):
+            await asyncio.wait_for(together.wait(), 0.1)
+        return found
+
+    async def one() -> bool:
         try:
-            await ledger(database, MINE).reserve(Cost(usd=USD("0.30")))
+            await ledger(database, MINE).reserve(Cost(usd=USD("0.60")))
         except Spent:
             return False
         return True
 
-    fitted = await asyncio.gather(*(one(n) for n in range(8)))
+    monkeypatch.setattr(rows, "spent", spent)
+    fitted = await asyncio.gather(*(one() for _ in range(3)))
 
-    assert sum(fitted) == 3
+    assert sum(fitted) == 1
 
 
 async def test_what_a_dead_process_had_set_aside_is_free_again_after_a_while(database: store.Database):
