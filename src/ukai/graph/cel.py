@@ -362,8 +362,8 @@ def _without_texts(text: str) -> str:
 def _asking(text: str, variables: Variables) -> str:
     """`text` with `has(field)` as `(field != null)`: to a field null and absence are one, and maps tell them apart.
 
-    And with `dec` as `int`, which is the same of a scaled number and refuses null alike: the engine never lets go of what
-    it hands to a function in Python, some 80 bytes an evaluation.
+    And with `dec` as `int`, which is the same of a scaled number and refuses null alike: the engine never lets go of
+    what it hands to a function in Python, some 80 bytes an evaluation.
     """
     for call in re.finditer(r"\bdec(?=\s*\()", _without_texts(text)):
         text = f"{text[: call.start()]}int{text[call.end() :]}"
