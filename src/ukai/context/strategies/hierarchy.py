@@ -1,7 +1,8 @@
 """Hierarchy: the gate that decides by count how much of the scope is looked at (context req. 16-17).
 
-Few items: all of them. Some hundreds: all of them, ranked. More: from places to records to parts, in batches: the
-places where the best hits stand give their records, so that a table's neighbours in its schema are at least named.
+Few items: all of them. Some hundreds: all of them, ranked. More: the best by words and meaning together, which neither
+has to find alone; then the places where the best hits stand give their records, so that a table's neighbours in its
+schema are at least named.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ PLACES, RECORDS = 3, 100
 
 
 async def find(ask: Asked) -> Sequence[int]:
-    """All items, or the records of the best places."""
+    """All items, or the best of them and the records of the best places."""
     if ask.view.size <= ask.settings.filter:
         ask.notes["hierarchy"] = "all" if ask.view.size <= ask.settings.fetch_all else "filter"
         return range(ask.view.size)
@@ -28,7 +29,10 @@ async def find(ask: Asked) -> Sequence[int]:
         place = place_of(ask.view.entries[row].path)
         best[place] = max(best.get(place, -np.inf), float(score[row]))
     opened = sorted(best, key=lambda p: (-best[p], p))[:PLACES]
-    return [row for place in opened for row in ask.best(score, RECORDS, ask.view.places[place])]
+    # Below the mean of the scope a neighbour is one by accident: people of other customers.
+    near = {place: rows[score[rows] > 0] for place in opened if len(rows := ask.view.places[place])}
+    inside = [row for rows in near.values() for row in ask.best(score, RECORDS, rows)]
+    return list(dict.fromkeys([*ask.best(score, ask.settings.strategy_cap), *inside]))
 
 
 STRATEGY = Strategy(
