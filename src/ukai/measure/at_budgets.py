@@ -148,7 +148,8 @@ def chart(sets: Mapping[str, Mapping[str, Any]]) -> str:
     ]
     for tenth in range(0, 11, 2):
         y = _y(tenth / 10)
-        lines.append(f'<path d="M{EDGE} {y}H{WIDTH - EDGE}" stroke="#ccc"/><text x="8" y="{y + 4}">{tenth / 10:.1f}</text>')
+        rule = f'<path d="M{EDGE} {y}H{WIDTH - EDGE}" stroke="#ccc"/>'
+        lines.append(f'{rule}<text x="8" y="{y + 4}">{tenth / 10:.1f}</text>')
     lines += [f'<text x="{_x(b, budgets) - 16}" y="{HEIGHT - 12}">{b:,}</text>' for b in budgets]
     for n, (name, row) in enumerate(sets.items()):
         hue = f"hsl({360 * n // len(sets)} 60% 40%)"

@@ -22,7 +22,8 @@ async def test_an_edge_to_a_hub_is_found_without_reading_the_others(database_url
     async with database.transaction() as tx:
         await tx.execute(
             "insert into node (id, domain, type, key, path) "
-            "select gen_random_uuid(), domain, type, 't' || i, 't' || i from node, generate_series(1, %s) i where key = 'hub'",
+            "select gen_random_uuid(), domain, type, 't' || i, 't' || i from node, generate_series(1, %s) i "
+            "where key = 'hub'",
             (MANY,),
         )
         await tx.execute(
