@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,6 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from ukai import record
+from ukai.app import telemetry
 from ukai.app.telemetry import METRICS, metrics, names, spans
 from ukai.measure.importing import otel
 
@@ -123,6 +125,14 @@ def test_labels_usage_times_and_errors_are_those_of_the_record():
 @pytest.mark.parametrize("status", ["answered", "blocked", "refused", "budget", "cancelled", "error"])
 def test_nothing_that_anybody_said_and_nobody_s_name_is_in_a_span(status: str):
     assert SECRET not in said(emitted(run(status=status)))
+
+
+def test_a_tool_that_a_model_made_up_is_not_named():
+    made_up = replace(call("call-1", AT, AT, "error", error_code="NotCalled"), tool=SECRET)
+
+    telemetry.observed(run(calls=(made_up,)))
+
+    assert SECRET not in said(emitted(run(calls=(made_up,)))) + METRICS.exposition()
 
 
 def test_content_is_there_for_whoever_asked_for_it():

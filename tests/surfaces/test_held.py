@@ -80,6 +80,16 @@ async def exchanged(wire: Wire, url: str, request: bytes) -> bytes:
     return answer
 
 
+class Telltale(Wire):
+    """It writes the marker into its calls: as an argument, as the name of one, as a tool."""
+
+    def model(self) -> Scripted:
+        super().model()
+        m = self.markers[-1]
+        calls = [Call("read_record", {"handle": m}), Call(m, {"x": 1}), Call("read_record", {m: 1})]
+        return Scripted([*calls, f"It is {m}."])
+
+
 def request(method: str, path: str, body: Any = None, **headers: str) -> bytes:
     raw = b"" if body is None else json.dumps(body).encode()
     head = {"Host": "127.0.0.1", "Connection": "close", "Content-Length": str(len(raw)), **headers}
@@ -142,6 +152,17 @@ async def test_no_eight_bytes_of_a_blocked_answer_leave_any_surface(database: st
     assert len(wire.markers) >= ANSWERS
     # An address that no source shows is taken out before the rules read what is left.
     assert {"blocked"} <= statuses <= {"blocked", "answered"}
+    assert wire.leaks() == 0
+
+
+async def test_what_a_blocked_answers_model_wrote_into_its_calls_leaves_no_surface_either(
+    database: store.Database, ruled: Any
+):
+    wire = Telltale()
+
+    statuses = await asked(database, wire, ruled, each=1)
+
+    assert statuses == {"blocked"}
     assert wire.leaks() == 0
 
 

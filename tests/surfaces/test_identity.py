@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
 
 from tests.surfaces import world
@@ -147,6 +147,9 @@ async def test_a_signature_is_not_left_out_nor_made_from_what_is_public(database
         token()[:-4] + "AAAA",
         "a.b.c",
         "x" * 20_000,
+        _with_head(token(), {"alg": "ES256", "kid": "one", "crit": 1}),
+        _with_head(token(), {"alg": ["ES256"], "kid": {}}),
+        jws.serialize_compact({"alg": "ES256", "kid": "one"}, b"[" * 9_000, key("one")),
     ]
 
     for text in forged:

@@ -155,7 +155,7 @@ class Verifier:
             raise _refused("has expired") from None
         except ClaimError as error:
             raise _refused(f"has a claim that does not fit: {error.claim}") from None
-        except (JoseError, ValueError, UnicodeError):
+        except (JoseError, ValueError, TypeError, RecursionError):  # the library trusts the shape of what it reads
             raise _refused("is not signed by the login that is configured here") from None
         return token.claims
 

@@ -54,6 +54,8 @@ async def page(
 async def why(opened: engine.Engine, who: str, run_id: str) -> dict[str, Any]:
     """One run with why its answer is what it is: access, calls, rules, checks, cost (X4). Raises NoSuchRun."""
     raw, run = await _read(opened, who, run_id)
+    whole = _sight(opened, who).audit
+    calls = (record.as_json(run) if whole else _outcome(run).as_json())["calls"]
     return {
         "run_id": run.run_id,
         "agent": run.agent,
@@ -65,10 +67,10 @@ async def why(opened: engine.Engine, who: str, run_id: str) -> dict[str, Any]:
         "answer": run.answer.markdown if run.answer else None,
         "sources": [{"key": s.key, "text": s.text, "as_of": s.as_of} for s in ask.sources(run)],
         "access": _access(opened, who, run),
-        "calls": [_call(c) for c in run.calls],
+        "calls": [_call(c) for c in calls],
         "compositions": list(run.compositions),
         "rules": [{"stage": f.stage, "rule": f.rule, "verdict": f.verdict, "failed": f.failed} for f in run.firings],
-        "checks": _checks(raw, whole=_sight(opened, who).audit),
+        "checks": _checks(raw, whole=whole, fired=any(f.verdict != "pass" for f in run.firings)),
         "cost": _cost(run),
         "config": record.as_json(run.config),
         "build": record.as_json(run.build),
@@ -91,22 +93,28 @@ def _access(opened: engine.Engine, who: str, run: record.Run) -> dict[str, Any]:
     return said | {"reason": rights.invoke.reason if _sight(opened, who).audit else ""}
 
 
-def _call(call: record.Call) -> dict[str, Any]:
+def _call(call: dict[str, Any]) -> dict[str, Any]:
     return {
-        "tool": call.tool,
-        "arguments": call.args_canonical,
-        "label": call.label,
-        "error": call.error_code,
-        "items": [{"key": i.item_key, "as_of": i.as_of} for i in call.items],
+        "tool": call["tool"],
+        "arguments": call.get("args_canonical", ""),
+        "label": call["label"],
+        "error": call.get("error_code"),
+        "items": [{"key": i["item_key"], "as_of": i.get("as_of")} for i in call.get("items", [])],
     }
 
 
-def _checks(raw: str, *, whole: bool) -> list[dict[str, Any]]:
-    """What code says about the run; the check of rewrites quotes what was held back, so it is for whoever audits."""
+def _checks(raw: str, *, whole: bool, fired: bool) -> list[dict[str, Any]]:
+    """What code says about the run. Where a rule fired, quotes are for whoever audits: they are of what was held."""
     names = [name for name, kind in measure.CHECKS.items() if isinstance(kind(), measure.RunCheck)]
     names = [name for name in names if whole or name not in QUOTE_WHAT_WAS_HELD]
     rows = batch.weighed([raw], names, name="run").rows
-    return [score.as_json() for row in rows for score in row.scores]
+    found = [score.as_json() for row in rows for score in row.scores]
+    if whole or not fired:
+        return found
+    return [{**score, "flags": [{**flag, **_NO_WORDS} for flag in score["flags"]]} for score in found]
+
+
+_NO_WORDS = {"words": "", "note": "", "sentence": "", "looked": []}
 
 
 def _cost(run: record.Run) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _count(run: record.Run, to: metrics.Registry) -> None:
     seconds = max((run.ended_at - run.started_at).total_seconds(), 0.0)
     to.observe(names.TURN_SECONDS, run.agent, run.surface, seconds=seconds)
     for call in run.calls:
-        to.add(names.TOOL_CALLS, call.tool, call.label)
+        to.add(names.TOOL_CALLS, spans.tool_of(call), call.label)
     for firing in run.firings:
         to.add(names.VERDICTS, firing.rule, firing.stage, firing.verdict, str(firing.failed).lower())
     for usage in run.usage:

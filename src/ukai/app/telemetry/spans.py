@@ -97,7 +97,7 @@ def _calls(run: record.Run, content: bool) -> Iterator[tuple[str, datetime, date
     for call in run.calls:
         attributes: Attributes = {
             names.OPERATION: names.EXECUTE_TOOL,
-            names.TOOL_NAME: call.tool,
+            names.TOOL_NAME: tool_of(call),
             names.TOOL_TYPE: "function",
             names.TOOL_CALL_ID: call.call_id,
             names.TOOL_OUTCOME: call.label,
@@ -108,7 +108,12 @@ def _calls(run: record.Run, content: bool) -> Iterator[tuple[str, datetime, date
         if content:
             attributes[names.TOOL_ARGUMENTS] = call.args_canonical
             attributes[names.TOOL_RESULT] = json.dumps([i.words for i in call.items], ensure_ascii=False)
-        yield f"{names.EXECUTE_TOOL} {call.tool}", call.t0, call.t1, attributes
+        yield f"{names.EXECUTE_TOOL} {tool_of(call)}", call.t0, call.t1, attributes
+
+
+def tool_of(call: record.Call) -> str:
+    """The name of the tool; one that is not there is a word of the model's own, and stays out."""
+    return names.NO_TOOL if call.error_code == "NotCalled" else call.tool
 
 
 def _compositions(run: record.Run) -> Iterator[tuple[str, datetime, datetime, Attributes]]:
