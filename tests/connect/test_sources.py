@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +231,48 @@ def test_messages_of_a_mailbox(tmp_path: Path):
     assert second.values["attachments"] == ["a.pdf"]
     assert isinstance(third, Unread)
     assert third.place == "a.mbox#3"
+
+
+ODD = {
+    "comment": b"Message-ID: <a@x>\nFrom: " + b"(" * 5_000 + b"\n\nx",
+    "parts": b"Message-ID: <a@x>\n"
+    + b"".join(b'Content-Type: multipart/mixed; boundary="b%d"\n\n--b%d\n' % (i, i) for i in range(1_500)),
+    "wrapped": b"Message-ID: <a@x>\n" + b"Content-Type: message/rfc822\n\n" * 3_000,
+    "date": b"Message-ID: <a@x>\nDate: Fri, 31 Dec 9999 23:59:59 -1400\n\nx",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_message_that_nobody_can_read_costs_itself_and_not_the_mailbox(tmp_path: Path, name: str):
+    world.write(tmp_path, b"From x\n" + ODD[name] + b"\n\nFrom x\nMessage-ID: <b@x>\n\nfine\n", "a.mbox")
+
+    odd, fine = Mail(files="a.mbox").items(Site(root=tmp_path))
+
+    assert isinstance(odd, Unread)
+    assert odd.finding.code == "row_unreadable"
+    assert isinstance(fine, Row)
+
+
+@pytest.mark.parametrize("end", [" " * 50_000 + "b", "#" * 50_000 + "b", " #" * 50_000 + "b"], ids=["a", "b", "c"])
+def test_a_heading_takes_no_long_time_however_it_is_written(tmp_path: Path, end: str):
+    world.write(tmp_path, f"# a{end}\n## About C#\n", "a.md")
+    before = time.process_time()
+
+    (page,) = rows(Markdown(files="*.md"), tmp_path)
+
+    assert time.process_time() - before < 2.0
+    assert [s["heading"] for s in page["sections"]] == [f"a{end}", "About C#"]
+
+
+def test_a_table_of_very_many_columns_is_told_at_once(tmp_path: Path):
+    world.write(tmp_path, ",".join(f"c{i}" for i in range(50_000)) + ",c7\n", "a.csv")
+    before = time.process_time()
+
+    (found,) = Csv(files="a.csv").items(Site(root=tmp_path))
+
+    assert isinstance(found, Unread)
+    assert found.finding.message == "two columns are named 'c7'"
+    assert time.process_time() - before < 2.0
 
 
 SEEDS: dict[str, tuple[Source, bytes]] = {

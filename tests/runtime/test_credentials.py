@@ -80,6 +80,14 @@ def test_the_key_is_made_once_for_its_owner_alone(tmp_path: Path):
     assert stat.S_IMODE((tmp_path / credentials.KEY_FILE).stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("raw", [b"", b"\xff\xfe", b"c2hvcnQ=\n"])
+def test_a_key_file_that_holds_no_key_is_told_as_such(tmp_path: Path, raw: bytes):
+    (tmp_path / credentials.KEY_FILE).write_bytes(raw)
+
+    with pytest.raises(BadKey, match=credentials.KEY_FILE):
+        credentials.key(tmp_path, {})
+
+
 def test_a_key_of_the_environment_comes_first_and_has_its_length(tmp_path: Path):
     given = base64.b64encode(b"e" * 32).decode()
 

@@ -114,7 +114,7 @@ def _checks(raw: str, *, whole: bool, fired: bool) -> list[dict[str, Any]]:
     return [{**score, "flags": [{**flag, **_NO_WORDS} for flag in score["flags"]]} for score in found]
 
 
-_NO_WORDS = {"words": "", "note": "", "sentence": "", "looked": []}
+_NO_WORDS: dict[str, Any] = {"words": "", "note": "", "sentence": "", "looked": []}
 
 
 def _cost(run: record.Run) -> dict[str, Any]:

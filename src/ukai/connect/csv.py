@@ -126,7 +126,8 @@ def _header(names: list[str]) -> str:
         return "a column has no name"
     if any("\0" in n for n in names):
         return "the header holds characters that are no text: the file is in another encoding"
-    twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+    seen: set[str] = set()
+    twice = next((n for n in names if n in seen or seen.add(n)), None)
     return "" if twice is None else f"two columns are named {twice!r}"
 
 

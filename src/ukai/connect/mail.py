@@ -82,7 +82,7 @@ def _item(place: str, raw: bytes) -> Item:
     try:
         parsed = _PARSER.parsebytes(raw)
         row = _row(parsed)
-    except (MessageError, LookupError, ValueError, TypeError) as error:
+    except (MessageError, LookupError, ValueError, TypeError, OverflowError, RecursionError) as error:
         text = raw.decode("utf-8", "surrogateescape")
         return unread("row_unreadable", place, f"no message: {error}", raw=text, hint="repair the mailbox")
     if not row["id"] and not row["sender"]:

@@ -20,7 +20,7 @@ from ukai.connect.source import Item, Row, Site, Unread
 from ukai.graph import times
 from ukai.kit import document, shape
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*\Z")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)\Z")
 _FENCE = re.compile(r"[ ]{0,3}(```+|~~~+)")
 
 
@@ -92,6 +92,12 @@ def _sections(text: str) -> Iterator[dict[str, Any]]:
             continue
         if heading or any(k.strip() for k in kept):
             yield {"heading": heading, "level": level, "text": "\n".join(kept).strip()}
-        heading, level, kept = found[2], len(found[1]), []
+        heading, level, kept = _open(found[2].rstrip()), len(found[1]), []
     if heading or any(k.strip() for k in kept):
         yield {"heading": heading, "level": level, "text": "\n".join(kept).strip()}
+
+
+def _open(heading: str) -> str:
+    """Without the signs that may close it, which stand behind a blank: `C#` is a name."""
+    bare = heading.rstrip("#")
+    return bare.rstrip() if bare.endswith((" ", "\t")) else heading

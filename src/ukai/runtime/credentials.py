@@ -55,7 +55,7 @@ def key(folder: Path, environ: Mapping[str, str]) -> bytes:
         # Made at once with its final rights, and never over an existing one: two processes may come here together.
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return _decoded(path.read_text().strip(), str(path))
+        return _decoded(path.read_bytes().decode("latin-1").strip(), str(path))
     made = os.urandom(KEY_BYTES)
     with os.fdopen(handle, "w") as file:
         file.write(base64.b64encode(made).decode() + "\n")
