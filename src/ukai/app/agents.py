@@ -9,12 +9,15 @@ from ukai.app.engine import Engine
 from ukai.kit import suggest
 from ukai.kit.errors import PermanentError
 
+NONE = "no agent is yours to ask on this surface: its `channels` and a policy of access/ have to name it"
+
 
 class NoAgent(PermanentError):
     """There is no such agent, or none that the caller may ask here: nobody learns which."""
 
     def __init__(self, name: str, known: list[str]) -> None:
-        super().__init__(f"no agent is named {name!r} that you may ask here", hint=suggest.hint_for(name, known))
+        hint = suggest.hint_for(name, known) if known else NONE
+        super().__init__(f"no agent is named {name!r} that you may ask here", hint=hint)
         self.known = known
 
 

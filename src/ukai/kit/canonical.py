@@ -23,6 +23,13 @@ def sha256(value: Any) -> str:
     return hashlib.sha256(dumps(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def shown(value: object) -> str:
+    """What JSON has no form for, in a document for others: instants in UTC with a final Z, the rest as text."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return str(value)
+
+
 def _plain(value: object) -> object:
     if isinstance(value, datetime):
         if value.tzinfo is None:

@@ -48,7 +48,7 @@ def hint_for(received: str, known: Iterable[str], *, limit: int = 20) -> str:
     if found:
         return f"did you mean {found.name!r}?"
     if not names:
-        return "nothing of this kind is declared here"
+        return "there is none to choose from"
     shown = ", ".join(names[:limit])
     return f"use one of: {shown}" + (f" … and {len(names) - limit} more" if len(names) > limit else "")
 

@@ -14,6 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ukai.app import live, reception
 from ukai.app.identity import Caller, NotKnown
+from ukai.kit import canonical
 
 T = TypeVar("T")
 MAX_BYTES = 1 << 20
@@ -82,7 +83,7 @@ async def body(request: Request, *, most: int = MAX_BYTES) -> bytes:
 def event(data: Any, kind: str = "") -> bytes:
     """One server-sent event; JSON has no line breaks of its own."""
     head = f"event: {kind}\n" if kind else ""
-    return f"{head}data: {json.dumps(data, ensure_ascii=False, default=str)}\n\n".encode("utf-8", "replace")
+    return f"{head}data: {json.dumps(data, ensure_ascii=False, default=canonical.shown)}\n\n".encode("utf-8", "replace")
 
 
 async def while_here(request: Request, work: Awaitable[T]) -> T | None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ukai.kit import errors
+from ukai.kit import canonical, errors
 from ukai.kit.finding import Finding
 
 FINE, REFUSED, USAGE, INTERNAL = 0, 1, 2, 3
@@ -38,7 +38,7 @@ def emit(value: Any, *, as_json: bool, text: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")  # the last line of progress
     if as_json:
-        document = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+        document = json.dumps(value, ensure_ascii=False, indent=2, default=canonical.shown)
         # A file's name may be no UTF-8: half of a surrogate pair is no character, and the document has to be one.
         sys.stdout.write(document.encode("utf-8", "replace").decode() + "\n")
     elif text:
@@ -126,7 +126,7 @@ def guarded(run: Callable[[], Any], words: Sequence[str] | None = None) -> int:
 
 def _stopped(message: str, hint: str, *, as_json: bool) -> int:
     """What keeps a verb from its work: on stderr for people, and as the one document where that is awaited."""
-    sys.stderr.write(visible(f"error: {message}. {hint}\n" if hint else f"error: {message}\n"))
+    sys.stderr.write(visible(f"error: {message}. {hint[0].upper()}{hint[1:]}\n" if hint else f"error: {message}\n"))
     if as_json:
         emit(
             {"findings": [Finding(code="not_done", where="", message=message, hint=hint).as_json()]},

@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from ukai.app import access, admission, agents, context, engine, history, identity, live, run, undo
-from ukai.kit import errors
+from ukai.kit import canonical, errors
 from ukai.surfaces import wire
 
 MEDIA = "application/problem+json"
@@ -27,7 +27,8 @@ class Json(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(content, ensure_ascii=False, allow_nan=False, default=str).encode("utf-8", "replace")
+        document = json.dumps(content, ensure_ascii=False, allow_nan=False, default=canonical.shown)
+        return document.encode("utf-8", "replace")
 
 
 class Problem(Json):

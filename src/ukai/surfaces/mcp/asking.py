@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ukai.app import agents, live, run
+from ukai.kit import canonical
 from ukai.surfaces.mcp.call import CHANNEL, Call, Given, Result, Tool
 
 
@@ -78,7 +79,7 @@ async def list_runs(call: Call, given: Listing) -> Result:
 async def get_run(call: Call, given: Named) -> Result:
     """Answer and why, without the words of every item: a whole record may be larger than a client takes."""
     found = await run.why(call.reception.engine, call.caller.principal, given.run_id)
-    return Result(text=json.dumps(found, ensure_ascii=False, default=str), data=found)
+    return Result(text=json.dumps(found, ensure_ascii=False, default=canonical.shown), data=found)
 
 
 def _answered(outcome: live.Outcome) -> Result:

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ukai.app import agents, context, live
+from ukai.kit import canonical
 from ukai.surfaces.mcp.call import CHANNEL, Call, Given, Result, Tool
 
 Agent = Annotated[str, Field(description="As list_agents names it.", max_length=64)]
@@ -75,7 +76,7 @@ async def explain_composition(call: Call, given: About) -> Result:
     """Why a record is or is not in a document, or the report of the whole."""
     opened, who = call.reception.engine, call.caller.principal
     found = await context.explained(opened, given.id, given.handle, principal=who, surface=CHANNEL)
-    return Result(text=json.dumps(found, ensure_ascii=False, default=str), data=found)
+    return Result(text=json.dumps(found, ensure_ascii=False, default=canonical.shown), data=found)
 
 
 TOOLS = (

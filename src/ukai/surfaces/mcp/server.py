@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from ukai.app.identity import Caller
 from ukai.app.reception import Reception
+from ukai.kit import canonical
 from ukai.kit.errors import TemporaryError, UkaiError
 from ukai.surfaces.mcp import asking, composing, writing
 from ukai.surfaces.mcp.call import Call, Result, Tool
@@ -97,7 +98,7 @@ def _error(text: str, *, retry_after_s: int | None = None) -> Result:
 
 
 def _result(result: Result) -> types.CallToolResult:
-    data = json.loads(json.dumps(result.data, default=str))
+    data = json.loads(json.dumps(result.data, default=canonical.shown))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=result.text)], structured_content=data, is_error=result.is_error
     )

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ukai.app import propose as proposing
 from ukai.app import schema
-from ukai.kit import suggest
+from ukai.kit import canonical, suggest
 from ukai.surfaces.mcp.call import Call, Given, Result, Tool
 
 
@@ -42,7 +42,7 @@ async def describe_type(call: Call, given: OfType) -> Result:
         known = await schema.type_names(call.desk)
         text = f"There is no type {given.type!r} here: {suggest.hint_for(given.type, known)}"
         return Result(text=text, data={"types": known}, is_error=True)
-    return Result(text=json.dumps(found, ensure_ascii=False, default=str), data=found)
+    return Result(text=json.dumps(found, ensure_ascii=False, default=canonical.shown), data=found)
 
 
 TOOLS = (
