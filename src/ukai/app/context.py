@@ -96,7 +96,7 @@ async def fetched(opened: engine.Engine, agent: str, ref: str, *, principal: str
     Raises UnknownAgent, NotInvoked.
     """
     reader = _reader(opened, opened.agent(agent), principal, None, surface)
-    return await context.fetch_offloaded(opened.db, ref, library=opened.library, reader=reader)
+    return await context.fetch_offloaded(opened.db, unicode.storable(ref), library=opened.library, reader=reader)
 
 
 async def explain(path: Path, id: str, name: str | None, *, principal: str | None) -> dict[str, Any]:
@@ -126,7 +126,7 @@ async def explained(
         }
     served = opened.agent(saved.agent)
     reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
-    found = await explaining.explained(opened.db, saved, name, library=opened.library, reader=reader)
+    found = await explaining.explained(opened.db, saved, unicode.storable(name), library=opened.library, reader=reader)
     return {"id": str(saved.id), **found.as_json()}
 
 

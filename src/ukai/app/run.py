@@ -8,6 +8,7 @@ from typing import Any
 
 from ukai import measure, record
 from ukai.app import ask, engine
+from ukai.kit import unicode
 from ukai.kit.errors import PermanentError
 from ukai.measure import batch
 
@@ -46,6 +47,7 @@ async def page(
     opened: engine.Engine, who: str, *, agent: str | None = None, after: str | None = None, limit: int = 20
 ) -> dict[str, Any]:
     """`{"runs": [..], "after"}`, newest first."""
+    agent = None if agent is None else unicode.storable(agent)
     async with opened.db.transaction() as tx:
         found = await record.page(tx, _sight(opened, who), agent=agent, after=after, limit=limit)
     return {"runs": [record.as_json(r) for r in found.runs], "after": found.after}

@@ -64,3 +64,20 @@ async def test_values_that_cannot_be_stored_are_refused_where_they_stand(
 
     assert 400 <= answer.status_code < 500, answer.text
     assert answer.json()["errors"][0]["hint"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/runs?agent=%00", "/runs?after=%00", "/runs/%00", "/changes?after=%00", "/nodes/Repo%23%00/history"]
+)
+async def test_a_character_that_no_database_holds_is_no_fault_of_ours(web: httpx.AsyncClient, path: str):
+    assert (await web.get(path)).status_code < 500
+
+
+async def test_nor_is_it_in_the_name_of_what_is_explained(web: httpx.AsyncClient):
+    made = await web.post("/context/compose", json={"agent": "helper", "question": "x"})
+
+    answer = await web.post(
+        f"/context/compositions/{made.json()['id']}/explain", params={"handle": "PullRequest#api:\0"}
+    )
+
+    assert (answer.status_code, answer.json()["shown"]) == (200, False)

@@ -136,6 +136,8 @@ async def test_a_document_is_composed_within_what_clients_take(database: store.D
         ("ask", {"agent": "helper", "question": "x", "as": "ben@example.com"}, "as: Extra inputs are not permitted"),
         ("ask", {"agent": "helper", "question": 7}, "question: Input should be a valid string"),
         ("get_run", {"run_id": "nothing"}, "no run 'nothing' that may be read"),
+        ("fetch_offloaded", {"agent": "hidden", "ref": "x"}, "no agent is named 'hidden' that you may ask here"),
+        ("fetch_offloaded", {"agent": "helper", "ref": "\0"}, "there is nothing under"),
         ("nothing", {}, "there is no tool 'nothing'"),
     ],
 )
@@ -145,6 +147,7 @@ async def test_what_cannot_be_done_is_said(database: store.Database, tool: str, 
 
     assert result.is_error
     assert said in text(result)
+    assert "hidden" not in text(result).replace("named 'hidden'", "")
 
 
 async def test_a_fault_tells_nothing_of_itself(database: store.Database):

@@ -64,6 +64,7 @@ async def compose_context(call: Call, given: Wanted) -> Result:
 
 async def fetch_offloaded(call: Call, given: PutAside) -> Result:
     """The value as it is now, under the caller's rights of now."""
+    agents.need(call.reception.engine, call.caller, CHANNEL, given.agent)
     found = await context.fetched(
         call.reception.engine, given.agent, given.ref, principal=call.caller.principal, surface=CHANNEL
     )
