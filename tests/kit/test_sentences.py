@@ -161,3 +161,15 @@ def test_nothing_that_repeats_is_too_much(unit: str):
 def test_naughty_strings_are_split_without_harm():
     for text in json.loads((shared.DATA / "nasties/blns.json").read_text("utf-8")):
         assert all(0 <= s.start < s.end <= len(text) for s in sentences.split(text))
+
+
+def test_citations_behind_the_end_of_a_sentence_belong_to_it():
+    text = "“No.” [Call#a/turn/14] He said so. [Mail#b] [Mail#c]. Then. [Deal#d] is lost.\n\n- “Ours.” [Note#1]"
+
+    assert units(text) == [
+        "“No.” [Call#a/turn/14]",
+        "He said so. [Mail#b] [Mail#c].",
+        "Then.",
+        "[Deal#d] is lost.",
+        "“Ours.” [Note#1]",
+    ]

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal
 
 import sentencex as _sentencex
@@ -27,6 +28,8 @@ MAX_NESTING = 20
 _splitter: Any = _sentencex  # it comes without types
 _LINE = re.compile(r"\r\n?|\n")  # what the markdown parser counts as one
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_MARKS = re.compile(r"\s*(?:\[[^\[\]]+\]\s*)+(?:[.,;:!?]+(?:\s+|$))?")
+"""Citations that stand behind the end of their sentence. Where small letters follow they are part of the next one."""
 _MARKERS = re.compile(r"[\s>]*")
 _CONTAINERS: dict[str, Block] = {"list_item_open": "list_item", "blockquote_open": "quote", "heading_open": "heading"}
 
@@ -149,6 +152,13 @@ def _bounds(content: str) -> Iterator[tuple[int, int]]:
             start = end
 
 
-def _ends(window: str) -> list[int]:
+def _ends(window: str) -> Iterator[int]:
+    """Of a window's sentences. Citations behind a sentence belong to it, and are none of their own."""
     rows: list[dict[str, Any]] = _splitter.get_sentence_boundaries("en", window)
-    return [*(int(row["end_index"]) for row in rows[:-1]), len(window)]
+    for end, after in pairwise(int(row["end_index"]) for row in rows):
+        marks = _MARKS.match(window, end, after)
+        if marks is None or window[marks.end() : marks.end() + 1].islower():
+            yield end
+        elif marks.end() < after:
+            yield marks.end()
+    yield len(window)
