@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,10 @@ async def test_the_transcript_in_the_readme_is_what_the_demo_prints(database_url
     head, rest = before.split(OPEN)
     _, tail = rest.split(CLOSE)
 
-    wanted = f"{head}{OPEN}\n```\n{_RUN.sub('01a2…', demo.text(shown))}\n```\n{CLOSE}{tail}"
+    printed = _RUN.sub("01a2…", demo.text(shown))
+    for day in (datetime.now(UTC).date(), datetime.now(UTC).date() - timedelta(days=1)):
+        printed = printed.replace(f"] {day}: ", "] <the day of its loading>: ")
+    wanted = f"{head}{OPEN}\n```\n{printed}\n```\n{CLOSE}{tail}"
 
     if os.environ.get("UKAI_WRITE_README"):
         README.write_text(wanted, encoding="utf-8")

@@ -28,7 +28,7 @@ from ukai.runtime.bench import is_extractive
 from ukai.runtime.loop import COMPOSED, CONNECT
 from ukai.runtime.tools import Bound, Document, ToolSpec
 
-EXCERPT = 160
+EXCERPT = 200
 lines = events.lines
 """A listener for surfaces that show one line at a time."""
 
@@ -51,6 +51,12 @@ class Source:
     """Its words."""
     as_of: datetime | None = None
     """How old its word is (P4.7)."""
+
+    @property
+    def line(self) -> str:
+        """For a list of sources: its handle, the day it is of where that is known, and its words."""
+        day = f"{self.as_of.date().isoformat()}: " if self.as_of else ""
+        return f"[{self.key}] {day}{' '.join(self.text.split())}".rstrip()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,7 +283,7 @@ def shown(outcome: Outcome) -> str:
     lines = [outcome.text if run.answer else f"{run.status}: {run.reason}"]
     if outcome.sources:
         lines += ["", "Sources"]
-        lines += [f"  [{s.key}] {_excerpt(s.text)}".rstrip() for s in outcome.sources]
+        lines += [f"  {_excerpt(s.line)}" for s in outcome.sources]
     lines += ["", "Considered"]
     # What the model put into its calls, names of tools that are not there included, may be words that a rule held back.
     fired = any(f.verdict != "pass" for f in run.firings)
@@ -292,8 +298,7 @@ def shown(outcome: Outcome) -> str:
 
 
 def _excerpt(text: str) -> str:
-    whole = " ".join(text.split())
-    return whole if len(whole) <= EXCERPT else whole[: EXCERPT - 1] + "…"
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
 
 
 def _number(call: record.Call) -> int:

@@ -86,7 +86,7 @@ def _answered(outcome: live.Outcome) -> Result:
     sources = [{"key": s.key, "text": s.text, "as_of": s.as_of} for s in outcome.sources]
     lines = [outcome.text]
     if sources:
-        lines += ["", "Sources:", *(f"[{s.key}] {' '.join(s.text.split())}" for s in outcome.sources)]
+        lines += ["", "Sources:", *(s.line for s in outcome.sources)]
     lines += ["", f"(run {outcome.run.run_id}, {outcome.status}; get_run tells why)"]
     data: dict[str, Any] = {
         "run_id": outcome.run.run_id,

@@ -184,5 +184,5 @@ def _ours(outcome: live.Outcome) -> dict[str, Any]:
     return {
         "run_id": outcome.run.run_id,
         "status": outcome.status,
-        "sources": [{"key": s.key, "text": s.text} for s in outcome.sources],
+        "sources": [{"key": s.key, "text": s.text, "as_of": s.as_of and s.as_of.isoformat()} for s in outcome.sources],
     }

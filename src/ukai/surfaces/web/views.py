@@ -55,7 +55,7 @@ def answer(outcome: live.Outcome) -> str:
         outcome.status,
         outcome.text if outcome.status == "answered" else "",
         outcome.text,
-        [{"key": s.key, "text": s.text} for s in outcome.sources],
+        [{"key": s.key, "text": s.text, "as_of": s.as_of} for s in outcome.sources],
     )
     return _PAGES.get_template("answer.html.j2").render(base=BASE, **values)
 
