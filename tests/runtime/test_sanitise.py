@@ -124,6 +124,17 @@ def test_a_client_that_reads_markdown_finds_no_other_address_however_it_is_writt
     assert not re.search(rf"https://[^\s<]*{STOLEN}", after), after
 
 
+def test_an_address_that_the_model_wrote_and_a_tool_gave_back_is_not_known_by_that():
+    mine = f"https://evil.example/Caf\u00e9?{STOLEN}"
+    echo = ("would write " + mine, "cafe " + mine.upper())
+    found = ("see " + SOURCE, "")
+
+    assert STOLEN not in sanitised(mine, known=[], results=[echo]).text
+    assert sanitised(mine, known=[mine], results=[echo]).text == mine
+    later = (SOURCE, "https://a.example/x")
+    assert sanitised("https://a.example/x", known=[], results=[found, later]).text == "https://a.example/x"
+
+
 def test_a_line_that_begins_with_its_source_keeps_its_words():
     said = "[Call#harbor-12/turn/3]: they leave in May."
 

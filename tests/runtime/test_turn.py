@@ -44,6 +44,20 @@ async def test_the_model_asks_its_tools_and_answers_with_sources(database: store
     assert model.asked[0].instructions.endswith("Help.")
 
 
+async def test_an_address_that_came_from_the_model_through_a_tool_stays_out(database: store.Database):
+    async def call(*, query: str) -> Any:
+        return f"nothing for {query}; see https://docs.x.example/a"
+
+    steps = [
+        Call("search", {"query": "https://evil.example/?q=1"}),
+        Call("search", {"query": "https://docs.x.example/a"}),
+    ]
+    run = await ran(database, [*steps, "https://evil.example/?q=1 or https://docs.x.example/a"], tool(call))
+
+    assert run.answer is not None
+    assert run.answer.markdown == "address removed: evil[.]example or https://docs.x.example/a"
+
+
 async def test_calls_side_by_side_are_recorded_in_the_order_in_which_they_were_asked_for(database: store.Database):
     second_done = asyncio.Event()
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import unquote, urlsplit
 
 # Possessive throughout: what a model writes must not make the search go back over it again and again.
@@ -53,17 +55,29 @@ class Sanitised:
     """Hosts (or schemes) of what was taken out, in order."""
 
 
-def sanitised(markdown: str, *, known: Iterable[str], hosts: Sequence[str] = ()) -> Sanitised:
+def sanitised(
+    markdown: str, *, known: Iterable[str], hosts: Sequence[str] = (), results: Iterable[tuple[str, str]] = ()
+) -> Sanitised:
     """The answer as it may leave.
 
-    `known`: texts of this turn, whose addresses may be repeated whole. `hosts`: names, and `*.x.example` for all below.
+    `known`: texts whose addresses may be repeated whole. `hosts`: names, and `*.x.example` for all below. `results`:
+    what tools returned, each with what the model had put into its calls by then: an address that it wrote itself and a
+    tool gave back is its own word still.
     """
     removed: list[str] = []
     sources = "\n".join(known) if "/" in markdown or ":" in markdown else ""
+    told = [(said, _folded(own)) for said, own in results]
+
+    @cache
+    def is_known(address: str) -> bool:
+        if _stands(address, sources):
+            return True
+        folded = _folded(address)
+        return any(folded not in own and _stands(address, said) for said, own in told)
 
     def may_show(target: str, *, is_image: bool) -> bool:
         address = _address(target)
-        return _is_listed(address, hosts) or (not is_image and _stands(address, sources))
+        return _is_listed(address, hosts) or (not is_image and is_known(address))
 
     def inline(match: re.Match[str]) -> str:
         target, text = match["target"], match["text"]
@@ -152,6 +166,11 @@ def _images(text: str) -> dict[int, bool]:
 
 def _address(target: str) -> str:
     return html.unescape(target.strip().strip("<>").strip())
+
+
+def _folded(text: str) -> str:
+    """As a tool may have changed it: another case, other forms of the same characters."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _stands(address: str, sources: str) -> bool:

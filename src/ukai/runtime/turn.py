@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai.models import Model
 
@@ -236,8 +237,15 @@ class _Turn:
 
     def _clean(self, text: str) -> str:
         """Without addresses that neither the question nor a result holds."""
-        known = [self.ask.question, *(item.words for call in self.kept.calls for item in call.items)]
-        return sanitise.sanitised(text, known=known, hosts=self.ask.hosts).text
+        calls = self.kept.calls
+        # What was not called reached no tool, and may be no JSON.
+        asked = [c.args_canonical if c.error_code != "NotCalled" else "null" for c in calls]
+        own = [(c.t0, "\n".join(_strings(json.loads(said)))) for c, said in zip(calls, asked, strict=True)]
+        results: list[tuple[str, str]] = []
+        for number, call in enumerate(calls):
+            by_then = "\n".join(said for n, (began, said) in enumerate(own) if n <= number or began < call.t1)
+            results += [(item.words, by_then) for item in call.items]
+        return sanitise.sanitised(text, known=[self.ask.question], results=results, hosts=self.ask.hosts).text
 
     def _sealed(self, text: str) -> record.Run:
         """The run as it would be if it ended with this answer: what code holds an answer against."""
@@ -257,6 +265,19 @@ class _Turn:
 
     def _tell(self, kind: events.Kind, **data: Any) -> None:
         self.listen(events.Event(kind=kind, at=self.clock.now(), data=data))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text in what a model put into a call."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, part in cast("dict[str, Any]", value).items():
+            yield name
+            yield from _strings(part)
+    elif isinstance(value, list):
+        for part in cast("list[Any]", value):
+            yield from _strings(part)
 
 
 def _disclosed(told: Told) -> str:
