@@ -154,7 +154,8 @@ async def _in_slack(here: reception.Reception, app: FastAPI, stack: AsyncExitSta
     found = [n for n, agent in here.engine.catalog.agents.items() if slack.CHANNEL in agent.channels]
     agent = environ.get(POINTER) or (found[0] if len(found) == 1 else None)
     if agent is None:
-        raise NoSlack(f"{len(found)} agents are in Slack, and each is an app of its own", hint=f"set {POINTER} to one")
+        hint = f"set {POINTER} to one" if found else "put `slack` into the `channels` of one"
+        raise NoSlack(f"{len(found)} agents are in Slack, and each is an app of its own", hint=hint)
     opened = await stack.enter_async_context(slack.opened(slack.served(here, agent), slack.keys(environ)))
     app.router.routes.append(Route("/slack/events", opened.http, methods=["POST"]))
 

@@ -277,8 +277,10 @@ def sources(run: record.Run) -> tuple[Source, ...]:
     return tuple(replace(s, text="") for s in found) if fired else tuple(found)
 
 
-def shown(outcome: Outcome) -> str:
-    """An outcome as a person reads it: answer, sources with their words, what was considered."""
+def shown(outcome: Outcome, *, again: bool = False) -> str:
+    """An outcome as a person reads it: answer, sources with their words, what was considered.
+
+    `again`: it is shown by the verb that shows saved runs, which then does not send people to itself."""
     run = outcome.run
     lines = [outcome.text if run.answer else f"{run.status}: {run.reason}"]
     if outcome.sources:
@@ -293,7 +295,8 @@ def shown(outcome: Outcome) -> str:
             lines.append(f"  {call.tool}{arguments} -> {call.label}, {len(call.items)} items")
     if not run.calls:
         lines.append("  nothing")
-    lines += ["", f"Run {run.run_id} ({run.status}); ukai run show {run.run_id} tells all of it."]
+    whole = "--json" if again else f"ukai run show {run.run_id}"
+    lines += ["", f"Run {run.run_id} ({run.status}); {whole} tells all of it."]
     return "\n".join(lines)
 
 

@@ -19,6 +19,8 @@ from ukai.kit.errors import PermanentError
 from ukai.runtime.agent import Agent, Skill
 
 Progress = Callable[[str], None]
+SHOWN_OUT = 20
+"""So many sections that were left out are shown to a person; the JSON document has all."""
 
 
 class NoSuchComposition(PermanentError):
@@ -147,11 +149,17 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             yield f"  {step['strategy']:<11} {step['candidates']:>5} found  {step['ms']:>7.1f} ms  {said}".rstrip()
     yield ""
     yield f"{'rank':>4}  {'score':>6}  {'tokens':>6}  {'level':<9} section"
+    out = 0
     for rank, row in enumerate(report["ranking"], 1):
+        out += row["level"] == "none"
+        if out > SHOWN_OUT and row["level"] == "none":
+            continue
         title = f"  {row['title']}" if row["title"] else ""
         yield f"{rank:>4}  {row['score']:>6.2f}  {row['tokens_full']:>6}  {row['level']:<9} {row['section']}{title}"
         if row["level"] != "full":
             yield f"{'':>33}{row['reason']}"
+    if out > SHOWN_OUT:
+        yield f"      and {out - SHOWN_OUT} more that were left out; --json names them"
     left = len(report["dropped"]) - sum(r["level"] == "none" for r in report["ranking"])
     if left > 0:
         yield f"      and {left} more that rank too far behind to be read"

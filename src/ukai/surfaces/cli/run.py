@@ -25,7 +25,7 @@ def show(
     found = asyncio.run(run.show(workspace, run_id, principal=principal))
     asked = found.run
     head = f"{asked.agent} asked by {asked.principal} at {asked.started_at.isoformat()}\n{asked.question}\n"
-    output.emit(found.as_json(), as_json=as_json, text=f"{head}\n{ask.shown(found)}")
+    output.emit(found.as_json(), as_json=as_json, text=f"{head}\n{ask.shown(found, again=True)}")
 
 
 @app.command("list")
