@@ -112,8 +112,16 @@ def page() -> str:
         command = group.get_command(None, verb)
         inner: dict[str, Any] = getattr(command, "commands", {})
         for name, one in (inner or {"": command}).items():
-            parts += _verb(f"ukai {verb} {name}".rstrip(), one)
+            parts += _verbs(f"ukai {verb} {name}".rstrip(), one)
     return "".join(parts)
+
+
+def _verbs(name: str, command: Any) -> Iterator[str]:
+    inner: dict[str, Any] = getattr(command, "commands", {})
+    for below, one in inner.items():
+        yield from _verbs(f"{name} {below}", one)
+    if not inner:
+        yield from _verb(name, command)
 
 
 def _verb(name: str, command: Any) -> Iterator[str]:
