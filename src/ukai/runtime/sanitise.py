@@ -18,9 +18,9 @@ from functools import cache
 from urllib.parse import unquote, urlsplit
 
 # Possessive throughout: what a model writes must not make the search go back over it again and again.
-_TARGET = r"<[^<>\n]*+>|(?:[^\s()<>]|\((?:[^\s()]|\([^\s()]*+\))*+\))*+"
-_END = rf"\(\s*+(?P<target>{_TARGET})(?:\s++[^)\n]{{0,500}}+)?+\s*+\)"
-_INLINE = re.compile(rf"(?P<image>!?)\[(?P<text>(?:[^\[\]]++|\[[^\[\]]*+\])*+)\]{_END}")
+_TARGET = r"<[^<>\n]*+>|(?>(?:[^\s()<>]|\((?>(?:[^\s()]|\([^\s()]*+\))*)\))*)"
+_END = rf"\(\s*+(?P<target>{_TARGET})(?>(?:\s++[^)\n]{{0,500}}+)?)\s*+\)"
+_INLINE = re.compile(rf"(?P<image>!?)\[(?P<text>(?>(?:[^\[\]]++|\[[^\[\]]*+\])*))\]{_END}")
 _OPENED = re.compile(rf"\](?=(?:{_END}|\(|:\s*+(?P<defined><[^<>\n]*+>?|\S*+)))")
 """What a client may take for the end of a link: `](...)`, one that is written otherwise, `]: address`."""
 _BRACKET = re.compile(r"\\.|[\[\]]", re.DOTALL)
