@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any
+from importlib import import_module, metadata
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -81,8 +81,18 @@ app = typer.Typer(
 )
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        output.emit(None, as_json=False, text=f"ukai {metadata.version('ukai')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:  # pyright: ignore[reportUnusedFunction]
+def _root(  # pyright: ignore[reportUnusedFunction]
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
     pass  # Typer needs a callback to treat the verbs as subcommands; the help text stands above.
 
 

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from ukai.app import live
 from ukai.app.identity import Caller
+from ukai.kit import canonical
 from ukai.kit.errors import UkaiError
 from ukai.surfaces import wire
 from ukai.surfaces.openai import failures, models
@@ -181,8 +182,9 @@ def _usage(outcome: live.Outcome) -> dict[str, Any]:
 
 
 def _ours(outcome: live.Outcome) -> dict[str, Any]:
+    sources = [{"key": s.key, "text": s.text, "as_of": s.as_of and canonical.shown(s.as_of)} for s in outcome.sources]
     return {
         "run_id": outcome.run.run_id,
         "status": outcome.status,
-        "sources": [{"key": s.key, "text": s.text, "as_of": s.as_of and s.as_of.isoformat()} for s in outcome.sources],
+        "sources": sources,
     }
