@@ -74,6 +74,16 @@ def ask_crm(firm: str) -> str:
     """Ask the CRM about a firm."""
     return "crm says " + credential() + " of " + firm
 ''',
+    "agents/desk/tools.py": '''\
+def ask_crm() -> str:
+    """Ask another CRM."""
+    return credential()
+
+
+def ask_desk() -> str:
+    """Ask the desk."""
+    return credential()
+''',
     "agents/desk/SKILL.md": """\
 ---
 name: desk
@@ -331,22 +341,27 @@ async def test_what_was_said_before_in_the_conversation_comes_first(opened: engi
 
 
 async def test_a_tool_uses_the_credential_of_whoever_asks_or_none(opened: engine.Engine, root: Path):
-    await opened.vault.keep(BEN, "ask_crm", "bens")
+    await opened.vault.keep(BEN, "coach/ask_crm", "bens")
+    # Given to a tool that another team calls alike: this one never sees it.
+    await opened.vault.keep(opened.principal(None), "desk/ask_crm", "for others")
     steps: list[Step] = [Call("ask_crm", {"firm": "Alder"}), "Fine."]
 
     ann, _, model = await asked(opened, steps)
     ben, _, _ = await asked(opened, steps, who=BEN)
-    await connect.keep(root, "ask_crm", "anns", principal=None)
+    with pytest.raises(connect.NotATool, match="2 agents have a tool"):
+        await connect.keep(root, "ask_crm", "anns", principal=None)
+    await connect.keep(root, "coach/ask_crm", "anns", principal=None)
+    await connect.keep(root, "ask_desk", "anns", principal=None)
     again, _, _ = await asked(opened, steps)
 
     assert ann.connect == ("ask_crm",)
-    assert "`ukai connect ask_crm`" in str(model.asked[1].messages)
+    assert "`ukai connect coach/ask_crm`" in str(model.asked[1].messages)
     assert [c.items[0].text for c in (*ben.run.calls, *again.run.calls)] == [
         "crm says bens of Alder",
         "crm says anns of Alder",
     ]
     listed = await connect.listed(root, principal=None)
-    assert [t["tool"] for t in listed["tools"]] == ["ask_crm"]
+    assert [t["tool"] for t in listed["tools"]] == ["coach/ask_crm", "desk/ask_crm", "desk/ask_desk"]
     assert "anns" not in json.dumps(listed, default=str)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ukai.app import engine
+from ukai.app import engine, tooling
 from ukai.kit import suggest
 from ukai.kit.errors import PermanentError
 
@@ -17,7 +17,7 @@ class NotATool(PermanentError):
 async def keep(path: Path, tool: str, secret: str, *, principal: str | None) -> dict[str, Any]:
     """Keep `secret` for this tool and whoever acts. Raises NotATool, and what `ukai ask` raises for `--as`."""
     async with engine.opened(path) as opened:
-        who = _owner(opened, opened.principal(principal), tool)
+        who, tool = _found(opened, opened.principal(principal), tool)
         await opened.vault.keep(who, tool, secret)
     return {"tool": tool, "principal": who, "connected": True}
 
@@ -25,7 +25,7 @@ async def keep(path: Path, tool: str, secret: str, *, principal: str | None) -> 
 async def drop(path: Path, tool: str, *, principal: str | None) -> dict[str, Any]:
     """Forget it."""
     async with engine.opened(path) as opened:
-        who = _owner(opened, opened.principal(principal), tool)
+        who, tool = _found(opened, opened.principal(principal), tool)
         await opened.vault.drop(who, tool)
     return {"tool": tool, "principal": who, "connected": False}
 
@@ -38,12 +38,19 @@ async def listed(path: Path, *, principal: str | None) -> dict[str, Any]:
     return {"principal": who, "tools": [{"tool": tool, "since": at} for tool, at in found]}
 
 
-def _owner(opened: engine.Engine, who: str, tool: str) -> str:
-    """Whose credential a tool uses: the caller's, or the service's where the tool says so, which needs a right."""
+def _found(opened: engine.Engine, who: str, tool: str) -> tuple[str, str]:
+    """Whose credential it is, and under which name it is kept: the caller's, or the service's where the tool says so,
+    which needs a right. A tool of one agent alone may be named with it, `AGENT/TOOL`. Raises NotATool.
+    """
     specs = {name: t.spec for name, t in opened.catalog.tools.items() if t.where != "product"}
     for agent in opened.catalog.agents.values():
-        specs |= dict(agent.own_tools)
-    if tool not in specs:
+        specs |= {tooling.kept_as(agent.name, name): spec for name, spec in agent.own_tools.items()}
+    found = [tool] if tool in specs else [name for name in specs if name.rpartition("/")[2] == tool]
+    if len(found) > 1:
+        said = f"{len(found)} agents have a tool named {tool!r}"
+        raise NotATool(said, hint=f"name one of {', '.join(sorted(found))}")
+    if not found:
         hint = suggest.hint_for(tool, sorted(specs)).capitalize()
         raise NotATool(f"no tool of this workspace is named {tool!r}", hint=hint)
-    return who if specs[tool].credential == "user" else opened.principal(f"service:{tool}")
+    spec = specs[found[0]]
+    return who if spec.credential == "user" else opened.principal(f"service:{spec.name}"), found[0]

@@ -67,7 +67,8 @@ def bound(opened: Engine, agent: Agent, hand: Hand) -> list[Bound]:
         if toolset is None:
             raise NotServed(f"the tools of {agent.name!r} do not load: {findings[-1]}")
         spec = toolset.specs[name]
-        found.append(Bound(spec=spec, call=partial(_in_thread, spec, toolset.handlers[name])))
+        kept = kept_as(agent.name if name in agent.own_tools else "", name)
+        found.append(Bound(spec=spec, call=partial(_in_thread, _Called(spec, kept), toolset.handlers[name])))
     tape = opened.tape
     return found if tape is None else [tape.tool(agent.name, principal, one) for one in found]
 
@@ -139,7 +140,18 @@ class _Index:
         return found
 
 
-_CALLED: ContextVar[ToolSpec] = ContextVar("tool_that_is_called")
+def kept_as(agent: str, tool: str) -> str:
+    """Under which name a tool's credential is kept. Two teams may call a tool alike: an agent's own is its own."""
+    return f"{agent}/{tool}" if agent else tool
+
+
+@dataclass(frozen=True)
+class _Called:
+    spec: ToolSpec
+    kept: str
+
+
+_CALLED: ContextVar[_Called] = ContextVar("tool_that_is_called")
 """Set for each call before its thread begins, which takes it along."""
 
 
@@ -148,13 +160,13 @@ def _secret(opened: Engine, principal: str, loop: asyncio.AbstractEventLoop) -> 
 
     The code names nobody, so it cannot ask for another's.
     """
-    spec = _CALLED.get()
-    whose = principal if spec.credential == "user" else f"service:{spec.name}"
-    return asyncio.run_coroutine_threadsafe(opened.vault.get(whose, spec.name), loop).result()
+    called = _CALLED.get()
+    whose = principal if called.spec.credential == "user" else f"service:{called.spec.name}"
+    return asyncio.run_coroutine_threadsafe(opened.vault.get(whose, called.kept), loop).result()
 
 
-async def _in_thread(spec: ToolSpec, handler: Callable[..., Any], **arguments: Any) -> Any:
-    _CALLED.set(spec)
+async def _in_thread(called: _Called, handler: Callable[..., Any], /, **arguments: Any) -> Any:
+    _CALLED.set(called)
     result = await asyncio.to_thread(handler, **arguments)
     if isinstance(result, str) and result.lstrip()[:1] in ("{", "["):
         try:
