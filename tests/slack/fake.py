@@ -119,11 +119,11 @@ class FakeSlack:
         envelope = {"envelope_id": body.get("event_id", self.ts()), "type": kind, "payload": body}
         await self._sockets[-1].send_str(json.dumps({**envelope, "accepts_response_payload": False}))
 
-    async def post(self, url: str, body: dict[str, Any], *, retry: int = 0, secret: str = SECRET) -> int:
+    async def post(self, url: str, body: dict[str, Any], *, retry: int = 0, secret: str = SECRET, at: str = "") -> int:
         """Over HTTP, signed; the status of the answer."""
         is_action = body.get("type") == "block_actions"
         raw = ("payload=" + json.dumps(body)) if is_action else json.dumps(body)
-        at = str(int(time.time()))
+        at = at or str(int(time.time()))
         signature = hmac.new(secret.encode(), f"v0:{at}:{raw}".encode(), hashlib.sha256).hexdigest()
         headers = {"X-Slack-Request-Timestamp": at, "X-Slack-Signature": f"v0={signature}"}
         headers["Content-Type"] = "application/x-www-form-urlencoded" if is_action else "application/json"

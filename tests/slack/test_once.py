@@ -64,10 +64,12 @@ async def test_what_slack_did_not_sign_is_refused(world: FakeSlack, install: Ins
 
     async with install(agent) as app, listening(app) as url:
         status = await world.post(url, body, secret="somebody else's")
+        odd = [await world.post(url, body, at=at) for at in ("nan", "-1", "1.5", "9" * 5_000, "1000000000")]
         challenged = await world.post(url, {"type": "url_verification", "challenge": "x"})
         await app.deliveries.settled()
 
     assert (status, challenged) == (401, 200)
+    assert odd == [401] * 5
     assert agent.asked == []
 
 
