@@ -101,11 +101,12 @@ def instant(text: str) -> datetime:
 
 
 def lines(changes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Changes as people read them: one line each, and one for each field."""
+    """Changes as people read them: one line each, with the commit for `ukai undo`, and one for each field."""
     for change in changes:
         author = change["author"]
         who = f"{author['id']} ({author['kind']}{', run ' + author['run'] if 'run' in author else ''})"
-        yield f"{change['at']}  {change['op']} {change['handle']}  version {change['version']}  by {who}"
+        what = f"{change['op']} {change['handle']}  version {change['version']}"
+        yield f"{change['at']}  {change['commit']}  {what}  by {who}"
         for name in change["fields"]:
             before, after = change["before"].get(name), change["after"].get(name)
             told = f"{shown(before)} -> {shown(after)}" if change["op"] == "update" else shown(after or before)

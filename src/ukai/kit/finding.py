@@ -37,7 +37,8 @@ class Finding:
         }
 
     def __str__(self) -> str:
-        parts = [f"{self.where}: {self.severity} [{self.code}] {self.message}"]
+        place = f"{self.where}: " if self.where else ""
+        parts = [f"{place}{self.severity} [{self.code}] {self.message}"]
         if self.expected:
             parts.append(f"expected {self.expected}")
         if self.received:

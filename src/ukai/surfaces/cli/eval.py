@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ukai.kit import errors
+from ukai.kit.finding import Finding
 from ukai.surfaces.cli import output
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -146,18 +148,22 @@ def gate(
         is_live=live_tools,
         side_by_side=side_by_side,
     )
-    decided, problems = asyncio.run(
-        gating.gate(
-            workspace,
-            baseline,
-            wanted,
-            principal=as_principal,
-            changed=changed,
-            require=gating.required(require),
-            larger_than=larger_than,
-            progress=output.live(quiet=quiet),
+    try:
+        decided, problems = asyncio.run(
+            gating.gate(
+                workspace,
+                baseline,
+                wanted,
+                principal=as_principal,
+                changed=changed,
+                require=gating.required(require),
+                larger_than=larger_than,
+                progress=output.live(quiet=quiet),
+            )
         )
-    )
+    except errors.UkaiError as failure:  # whoever loops on the exit code must not take it for a verdict
+        problems = [Finding(code="not_done", where="", message=failure.args[0], hint=failure.hint)]
+        decided = {}
     if problems:
         document = {"decision": None, "findings": [f.as_json() for f in problems]}
         output.emit(document, as_json=as_json, text=output.findings_text(problems))
