@@ -47,6 +47,13 @@ def test_a_comparison_ends_with_1_when_something_that_gates_got_worse(root: Path
     assert {q["quantity"]: q["verdict"] for q in document["quantities"]}["passed"] == "worse"
 
 
+def test_a_gate_without_its_baseline_ends_with_2_for_that_is_no_verdict(root: Path):
+    undecided = ukai(root, "gate", "nowhere", "--json")
+
+    assert undecided.exit_code == 2
+    assert json.loads(undecided.output)["decision"] is None
+
+
 def test_two_changes_at_once_are_refused_with_both_named(root: Path):
     refused = ukai(root, "compare", "before", "two", "--json")
 
