@@ -59,3 +59,9 @@ def test_by_hand_no_right_of_a_named_agent_counts():
     assert not rights.may_write("T", frozenset({"x"})).allowed
     assert rights.may_write("S", frozenset({"x"})).allowed
     assert not rights.may_write("S", frozenset({"secret"})).allowed
+
+
+@pytest.mark.parametrize("name", ["group:sellers", "public"])
+def test_a_group_is_nobody_who_could_act(name: str):
+    with pytest.raises(identity.NobodyActs, match="people and services"):
+        acting(name)

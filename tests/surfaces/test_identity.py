@@ -91,6 +91,7 @@ async def test_a_token_of_the_login_names_the_person_as_access_does(database: st
 @pytest.mark.parametrize(
     ("claims", "why"),
     [
+        ({"email": "service:intake"}, "no service"),
         ({"iss": "https://other.example.com"}, "has a claim that does not fit: iss"),
         ({"aud": "another"}, "has a claim that does not fit: aud"),
         ({"aud": None}, "has a claim that does not fit: aud"),

@@ -20,6 +20,7 @@ from joserfc.jwk import KeySet
 
 from ukai.app import identity
 from ukai.catalog import serving
+from ukai.kit import principal
 from ukai.kit.clock import Clock
 from ukai.kit.errors import PermanentError, TemporaryError
 
@@ -167,7 +168,13 @@ def named(login: serving.Login, claims: Mapping[str, Any], via: identity.Via) ->
             "the login does not say that this mail address belongs to whoever asks",
             hint="verify it there, or IT sets `login: {verified: false}` for a provider that never says so",
         )
-    return identity.named(claims.get(login.principal), via)
+    caller = identity.named(claims.get(login.principal), via)
+    if principal.kind_of(caller.principal) != "person":
+        # People choose some of their claims themselves, such as a name to be called by; services have tokens of ours.
+        raise identity.NotKnown(
+            "a login names people, and no service", hint="a service shows a token: ukai token create"
+        )
+    return caller
 
 
 def verifier(login: serving.Login, root: Path, *, url: str, clock: Clock, fetch: Fetch) -> Verifier:

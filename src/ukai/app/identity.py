@@ -140,6 +140,8 @@ def acting(access: Access, local: str | None, named: str | None, *, is_local: bo
     who = principal.canonical(chosen) if chosen is not None else None
     if who is None:
         raise NobodyActs("it is not known who acts" if chosen is None else f"{chosen!r} names nobody")
+    if principal.kind_of(who) not in ("person", "service"):
+        raise NobodyActs(f"{who} is nobody who could act: people and services do")
     me = principal.canonical(local) if local is not None else None
     if who != me and not is_local and not (me and access.holds(access.caller(me), "impersonate").allowed):
         raise MayNotImpersonate(f"{me or 'nobody'} may not act as {who}")

@@ -56,4 +56,14 @@ def lint(path: Path, *, keep_portable: bool = False) -> Report:
     within = target.relative_to(root).as_posix()
     if within != ".":
         findings = [f for f in findings if path_of(f) == within or path_of(f).startswith(within + "/")]
+    if not loaded.files:
+        findings.append(
+            Finding(
+                code="nothing_to_lint",
+                where=target.name or str(target),
+                message="there is no file of a workspace, an agent or a skill here",
+                expected="a folder with ukai.yaml, SKILL.md or GUARDRAIL.md somewhere below it",
+                hint="name another path; `ukai init` makes a workspace",
+            )
+        )
     return Report(findings=ordered(findings), files=loaded.files)

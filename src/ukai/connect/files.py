@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import glob
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import IO
 
 from ukai.connect.source import MAX_ROW, Site, Unread, unread
+
+PRIVATE = ".ukai"
+"""The folder of a workspace that holds its database and its keys."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -21,9 +23,24 @@ _MARKS = (
 
 
 def found(site: Site, pattern: str) -> list[str]:
-    """The files that match, relative to the workspace where they lie in it, in order of their names."""
-    names = glob.glob(pattern, root_dir=site.root, recursive=True)  # noqa: PTH207, Path.glob takes no absolute pattern
-    return sorted(n for n in names if (site.root / n).is_file())
+    """The files that match, relative to the workspace where they lie in it, in order of their names.
+
+    `**` does not walk into linked folders, which may lead in circles; what begins with a dot is found by its name only,
+    and what Ukai keeps for this machine never.
+    """
+    anchor = Path(pattern).anchor
+    start = Path(anchor) if anchor else site.root
+    try:
+        hits = [p for p in start.glob(pattern[len(anchor) :]) if p.is_file()]
+    except (ValueError, NotImplementedError):  # no pattern that names files
+        return []
+    told = [p.relative_to(site.root) if p.is_relative_to(site.root) else p for p in hits]
+    asked = set(Path(pattern).parts)
+    return sorted({p.as_posix() for p in told if not any(_is_hidden(part, asked) for part in p.parts)})
+
+
+def _is_hidden(part: str, asked: Container[str]) -> bool:
+    return part == PRIVATE or (part.startswith(".") and part != ".." and part not in asked)
 
 
 def none(pattern: str) -> Unread:

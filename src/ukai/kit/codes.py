@@ -112,6 +112,7 @@ CODES: dict[str, str] = {
     "invalid_duration": "Not a length of time.",
     "report_without_run_as": "The report names nobody whose rights it runs with, so it never fires.",
     "report_without_output": "The report is delivered nowhere.",
+    "nothing_to_lint": "No file that could have a problem: most likely the wrong folder.",
     "not_done": "A verb could not do its work; the message says why, the hint what helps.",
     "invalid_glob": "A pattern that would silently cover less than it seems to.",
     "invalid_handle": "Not a record's name, `Type#key`.",

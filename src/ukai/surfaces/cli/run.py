@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ukai.surfaces.cli import output
+
+ASKED = 60
+"""Characters of a question that a list shows."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Saved runs.")
 
@@ -40,6 +43,13 @@ def listed(
     from ukai.app import run
 
     page = asyncio.run(run.listed(workspace, principal=principal, after=after, limit=limit))
-    rows = [f"{r['run_id']}  {r['started_at']}  {r['agent']:<16} {r.get('status') or 'running'}" for r in page["runs"]]
+    rows = [_row(r) for r in page["runs"]]
     more = [f"more: --after {page['after']}"] if page["after"] else []
     output.emit(page, as_json=as_json, text="\n".join([*rows, *more]) or "no runs")
+
+
+def _row(run: dict[str, Any]) -> str:
+    question = " ".join(run["question"].split())
+    asked = question if len(question) <= ASKED else question[: ASKED - 1] + "…"
+    status = run.get("status") or "running"
+    return f"{run['run_id']}  {run['started_at'][:19]}Z  {run['agent']:<14} {status:<9} {run['principal']}  {asked}"
