@@ -37,7 +37,7 @@ from ukai.context.settings import Settings
 from ukai.gate import domains
 from ukai.gate.author import Author
 from ukai.graph import domain_file, schema
-from ukai.kit import document, words
+from ukai.kit import document, heap, words
 from ukai.kit.clock import SystemClock
 from ukai.llm import minilm
 from ukai.llm.cache import Cache, content_of
@@ -135,6 +135,7 @@ class _Asked:
     async def figures(self, questions: Sequence[str]) -> dict[str, float]:
         self.library.cache.embedder.embed(["the model is loaded"])  # pyright: ignore[reportOptionalMemberAccess]
         composing.counter().count("the vocabulary is loaded")
+        heap.settle()  # as `ukai serve` does before it answers
         first = await self.ask(questions[0])
         for question in questions[1:8]:
             await self.ask(question)

@@ -18,6 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 
 from ukai.app import engine, reception, reload, telemetry
+from ukai.kit import heap
 from ukai.kit.errors import PermanentError
 from ukai.surfaces import a2a, agui, http, mcp, metrics, openai, web
 
@@ -141,6 +142,7 @@ async def _serve(
             proxy_headers=False,
             timeout_graceful_shutdown=opened.catalog.settings.serve.drain_s,
         )
+        heap.settle()
         ready(_url(listening))
         await _Server(config, here).serve(sockets=[listening])
 
