@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from ukai.app.deliveries import Question
 
@@ -15,7 +15,8 @@ LONGEST = 20_000
 
 def question(body: Mapping[str, Any], *, me: str) -> Question | None:
     """The question of one event; None when it is none: an edit, a bot's word, our own, an empty line."""
-    event: Mapping[str, Any] = body.get("event") or {}
+    told = body.get("event")
+    event = cast("Mapping[str, Any]", told) if isinstance(told, Mapping) else {}
     if event.get("type") not in ("app_mention", "message") or event.get("bot_id") or event.get("app_id"):
         return None
     if event.get("subtype") not in (None, "file_share", "thread_broadcast"):
