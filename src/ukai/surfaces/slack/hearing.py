@@ -16,7 +16,7 @@ LONGEST = 20_000
 def question(body: Mapping[str, Any], *, me: str) -> Question | None:
     """The question of one event; None when it is none: an edit, a bot's word, our own, an empty line."""
     told = body.get("event")
-    event = cast("Mapping[str, Any]", told) if isinstance(told, Mapping) else {}
+    event = cast("Mapping[str, Any]", told if isinstance(told, Mapping) else {})
     if event.get("type") not in ("app_mention", "message") or event.get("bot_id") or event.get("app_id"):
         return None
     if event.get("subtype") not in (None, "file_share", "thread_broadcast"):
