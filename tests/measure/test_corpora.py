@@ -66,9 +66,9 @@ def _calculated() -> Any:
 
 @needs("noncommercial", "ragtruth")
 def test_planted_errors_are_caught_in_much_evidence_and_true_figures_are_not_called_weak():
-    told = full.planted(sizes=(120,))["120 KiB"]["all"]
+    told = full.planted(sizes=(120,), every=2)["120 KiB"]["all"]  # all of them: python -m tests.measure.full planted
 
-    assert told["caught"]["of"] > 600
+    assert told["caught"]["of"] > 300
     assert told["caught"]["value"] >= 0.95
     assert told["true called weak"]["value"] <= 0.05
 
