@@ -15,17 +15,14 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import shutil
-import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
 import numpy as np
 
+from benchmarks._server import server
 from ukai import access, context, gate, store
 from ukai.app.bench import Report
 from ukai.context import composing, index, rows
@@ -85,7 +82,7 @@ COMMON = words.words("""
 
 def run(options: Mapping[str, str]) -> Report:
     """See the module."""
-    with _server(options.get("url", "")) as url:
+    with server(options.get("url", "")) as url:
         figures = asyncio.run(_measured(url, options))
     notes = ("p50 < 60 ms, p95 < 150 ms, warm < 5 ms at 100,000 nodes; at most twice that at 1,000,000",)
     return Report(figures=figures, notes=notes)
@@ -275,20 +272,6 @@ def _rules(domain: schema.Domain) -> access.Access:
     found, findings = access.read(docs, types={t.type: frozenset(t.by_key) for t in domain.types})
     assert findings == [], findings
     return found
-
-
-@contextmanager
-def _server(url: str) -> Generator[str]:
-    if url:
-        yield url
-        return
-    root = Path(tempfile.mkdtemp(prefix="ukai-bench-"))
-    data_dir = root / "postgres"
-    try:
-        yield store.embedded.ensure(data_dir)
-    finally:
-        store.embedded.stop(data_dir)
-        shutil.rmtree(root, ignore_errors=True)
 
 
 def _at(values: Sequence[float], share: float) -> float:

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks import _gate_worker as worker
+from benchmarks._server import server
 from ukai import gate, store
 from ukai.app.bench import Report
 from ukai.gate import domains
@@ -72,7 +70,7 @@ def run(options: Mapping[str, str]) -> Report:
     seconds, rounds = float(options.get("seconds", "6")), int(options.get("rounds", "2"))
     writers, processes = int(options.get("writers", "16")), int(options.get("processes", "2"))
     nodes = int(options.get("nodes", "20000"))
-    with _server(options.get("url", "")) as url:
+    with server(options.get("url", "")) as url:
         asyncio.run(_prepare(url, nodes))
         base = {"url": url, "seconds": seconds, "nodes": nodes}
         found: dict[str, list[dict[str, Any]]] = {}
@@ -106,20 +104,6 @@ def run(options: Mapping[str, str]) -> Report:
     ratios["one_against_five_statements"] = figures["gate_one_per_s"] / figures["raw_five_per_s"]
     notes = tuple(f"{kind}: {ratios[kind]:.2f} of raw, target {target}" for kind, target in TARGETS.items())
     return Report(figures=figures, ratios=ratios, notes=notes)
-
-
-@contextmanager
-def _server(url: str) -> Iterator[str]:
-    if url:
-        yield url
-        return
-    root = Path(tempfile.mkdtemp(prefix="ukai-bench-"))
-    data_dir = root / "postgres"
-    try:
-        yield store.embedded.ensure(data_dir)
-    finally:
-        store.embedded.stop(data_dir)
-        shutil.rmtree(root, ignore_errors=True)
 
 
 async def _prepare(url: str, nodes: int) -> None:

@@ -25,7 +25,7 @@ from uuid import uuid4
 
 from psycopg.types.json import Jsonb
 
-from benchmarks.gate import _server as server
+from benchmarks._server import server
 from ukai import store
 from ukai.app.bench import Report
 from ukai.gate import domains

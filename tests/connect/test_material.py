@@ -12,7 +12,7 @@ from tests import shared
 from tests.connect import world
 from ukai import store
 from ukai.app import loading
-from ukai.connect import pull
+from ukai.connect import pull, report
 
 MATERIAL = Path(__file__).parent / "material"
 
@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def ingested(db: store.Database, root: Path, name: str) -> pull.Report:
+async def ingested(db: store.Database, root: Path, name: str) -> report.Report:
     known = loading.load(root).catalog
     made, findings = loading.connector(loading.connectors(known)[name], known)
     assert made is not None, findings

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ukai import gate, store
-from ukai.connect import definition, pull, rows
+from ukai.connect import definition, pull, report, rows
 from ukai.connect.source import Site
 from ukai.gate import domains
 from ukai.gate.author import Author
@@ -85,7 +85,9 @@ def bench(
     return pull.Bench(db=db, rights=rights, clock=CLOCK, site=Site(root=root, environ=environ or {}))
 
 
-async def pulled(db: store.Database, root: Path, made: definition.Connector | None = None, **more: Any) -> pull.Report:
+async def pulled(
+    db: store.Database, root: Path, made: definition.Connector | None = None, **more: Any
+) -> report.Report:
     return await pull.run(bench(db, root), made or connector(), **more)
 
 

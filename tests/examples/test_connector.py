@@ -11,7 +11,7 @@ from tests.examples import sample
 from tests.examples.test_gate import CLOCK, INTAKE, uploaded
 from ukai import gate, store
 from ukai.app import ingest
-from ukai.connect import pull
+from ukai.connect import pull, report
 from ukai.gate import rights
 from ukai.kit.errors import PermanentError
 
@@ -33,7 +33,7 @@ async def root(database: store.Database, database_url: str, tmp_path: Path, monk
     return tmp_path
 
 
-async def pulled(root: Path) -> pull.Report:
+async def pulled(root: Path) -> report.Report:
     async with ingest.opened(root) as intake:
         intake = ingest.Intake(**{**vars(intake), "is_local": True})  # as on one's own machine
         connector, findings = intake.connector("health-scores")

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from ukai import access, catalog, store
 from ukai.app import db, identity, loading, workspace
-from ukai.connect import definition, pull, rows
+from ukai.connect import definition, pull, report, rows
 from ukai.connect.source import Site
 from ukai.graph.schema import Type
 from ukai.kit import suggest
@@ -115,11 +115,11 @@ async def run(
     full: bool = False,
     dry_run: bool = False,
     progress: Progress = lambda _: None,
-) -> tuple[list[pull.Report], list[Finding]]:
+) -> tuple[list[report.Report], list[Finding]]:
     """Pull with the named connectors (all of the workspace when none is named), one after the other; the reports, and
     what is wrong with the files of those that could not run.
     """
-    reports: list[pull.Report] = []
+    reports: list[report.Report] = []
     findings: list[Finding] = []
     async with opened(path) as intake:
         for name in names or intake.names():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from ukai.connect import files
@@ -33,19 +34,15 @@ class Csv:
 
     def items(self, site: Site) -> Iterator[Item]:
         """File after file."""
-        names = files.found(site, self.files)
-        if not names:
-            yield files.none(self.files)
-        for name in names:
-            try:
-                with files.opened(site.root / name) as text:
-                    yield from self._file(name, _Lines(text))
-            except OSError as error:
-                yield files.refused(name, error)
+        return files.each(site, self.files, self._read)
 
     def fingerprint(self, site: Site) -> str:
         """Of the files."""
         return files.fingerprint(site, self.files)
+
+    def _read(self, name: str, path: Path) -> Iterator[Item]:
+        with files.opened(path) as text:
+            yield from self._file(name, _Lines(text))
 
     def _file(self, name: str, lines: _Lines) -> Iterator[Item]:
         csv.field_size_limit(MAX_ROW)

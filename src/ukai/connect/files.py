@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import IO
 
-from ukai.connect.source import MAX_ROW, Site, Unread, unread
+from ukai.connect.source import MAX_ROW, Item, Site, Unread, unread
 
 PRIVATE = ".ukai"
 """The folder of a workspace that holds its database and its keys."""
@@ -43,8 +43,23 @@ def _is_hidden(part: str, asked: Container[str]) -> bool:
     return part == PRIVATE or (part.startswith(".") and part != ".." and part not in asked)
 
 
-def none(pattern: str) -> Unread:
-    """No file matches."""
+def each(site: Site, pattern: str, read: Callable[[str, Path], Iterator[Item]]) -> Iterator[Item]:
+    """What `read` makes of each file that matches, given its name and its place. A file that the system refuses costs
+    only itself.
+    """
+    names = found(site, pattern)
+    if not names:
+        yield _none(pattern)
+    for name in names:
+        try:
+            yield from read(name, site.root / name)
+        except OSError as error:
+            yield unread(
+                "unreadable", name, f"cannot be read: {error.strerror}", ends=True, hint="look at its permissions"
+            )
+
+
+def _none(pattern: str) -> Unread:
     return unread(
         "glob_matches_nothing",
         pattern,
@@ -53,11 +68,6 @@ def none(pattern: str) -> Unread:
         expected="at least one file",
         hint="paths are relative to the workspace's folder",
     )
-
-
-def refused(place: str, error: OSError) -> Unread:
-    """A file that the system does not let us read."""
-    return unread("unreadable", place, f"cannot be read: {error.strerror}", ends=True, hint="look at its permissions")
 
 
 def fingerprint(site: Site, pattern: str) -> str:

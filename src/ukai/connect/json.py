@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
 from ukai.connect import files
@@ -31,24 +32,20 @@ class Json:
 
     def items(self, site: Site) -> Iterator[Item]:
         """File after file."""
-        names = files.found(site, self.files)
-        if not names:
-            yield files.none(self.files)
-        for name in names:
-            try:
-                size = (site.root / name).stat().st_size
-                if size > LIMITS.bytes:
-                    hint = "write one object a line, and use the kind jsonl, which is read as a stream"
-                    yield unread("too_large", name, f"the file has {size} bytes", ends=True, hint=hint)
-                    continue
-                with files.opened(site.root / name) as text:
-                    yield from self._file(name, text.read())
-            except OSError as error:
-                yield files.refused(name, error)
+        return files.each(site, self.files, self._read)
 
     def fingerprint(self, site: Site) -> str:
         """Of the files."""
         return files.fingerprint(site, self.files)
+
+    def _read(self, name: str, path: Path) -> Iterator[Item]:
+        size = path.stat().st_size
+        if size > LIMITS.bytes:
+            hint = "write one object a line, and use the kind jsonl, which is read as a stream"
+            yield unread("too_large", name, f"the file has {size} bytes", ends=True, hint=hint)
+            return
+        with files.opened(path) as text:
+            yield from self._file(name, text.read())
 
     def _file(self, name: str, text: str) -> Iterator[Item]:
         value, findings = strict_json.loads(text, LIMITS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from ukai.connect import files
@@ -28,21 +29,18 @@ class Jsonl:
 
     def items(self, site: Site) -> Iterator[Item]:
         """File after file, line after line; blank lines are no rows."""
-        names = files.found(site, self.files)
-        if not names:
-            yield files.none(self.files)
-        for name in names:
-            try:
-                with files.opened(site.root / name) as text:
-                    for number, line, whole in files.lines(text):
-                        if not whole or line.strip():
-                            yield _row(f"{name}:{number}", line.rstrip("\r\n"), whole=whole)
-            except OSError as error:
-                yield files.refused(name, error)
+        return files.each(site, self.files, _rows)
 
     def fingerprint(self, site: Site) -> str:
         """Of the files."""
         return files.fingerprint(site, self.files)
+
+
+def _rows(name: str, path: Path) -> Iterator[Item]:
+    with files.opened(path) as text:
+        for number, line, whole in files.lines(text):
+            if not whole or line.strip():
+                yield _row(f"{name}:{number}", line.rstrip("\r\n"), whole=whole)
 
 
 def _row(at: str, line: str, *, whole: bool) -> Item:

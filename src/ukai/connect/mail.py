@@ -19,6 +19,7 @@ from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.parser import BytesParser
 from email.utils import getaddresses, parsedate_to_datetime
+from pathlib import Path
 from typing import IO, Any, ClassVar, Literal
 
 from ukai.connect import files
@@ -42,21 +43,18 @@ class Mail:
 
     def items(self, site: Site) -> Iterator[Item]:
         """Message after message."""
-        names = files.found(site, self.files)
-        if not names:
-            yield files.none(self.files)
-        for name in names:
-            try:
-                with (site.root / name).open("rb") as file:
-                    whole = [file.read(MAX_ROW)] if name.endswith(".eml") else _split(file)
-                    for number, raw in enumerate(whole, 1):
-                        yield _item(name if name.endswith(".eml") else f"{name}#{number}", raw)
-            except OSError as error:
-                yield files.refused(name, error)
+        return files.each(site, self.files, _messages)
 
     def fingerprint(self, site: Site) -> str:
         """Of the files."""
         return files.fingerprint(site, self.files)
+
+
+def _messages(name: str, path: Path) -> Iterator[Item]:
+    with path.open("rb") as file:
+        whole = [file.read(MAX_ROW)] if name.endswith(".eml") else _split(file)
+        for number, raw in enumerate(whole, 1):
+            yield _item(name if name.endswith(".eml") else f"{name}#{number}", raw)
 
 
 def _split(file: IO[bytes]) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
 from ukai.connect import files
@@ -36,21 +37,16 @@ class Markdown:
 
     def items(self, site: Site) -> Iterator[Item]:
         """Page after page."""
-        names = files.found(site, self.files)
-        if not names:
-            yield files.none(self.files)
-        for name in names:
-            path = site.root / name
-            try:
-                raw, at = path.read_bytes(), path.stat().st_mtime
-            except OSError as error:
-                yield files.refused(name, error)
-                continue
-            yield _page(name, raw, times.written(datetime.fromtimestamp(at, UTC)))
+        return files.each(site, self.files, _pages)
 
     def fingerprint(self, site: Site) -> str:
         """Of the files."""
         return files.fingerprint(site, self.files)
+
+
+def _pages(name: str, path: Path) -> Iterator[Item]:
+    raw, at = path.read_bytes(), path.stat().st_mtime
+    yield _page(name, raw, times.written(datetime.fromtimestamp(at, UTC)))
 
 
 def _page(name: str, raw: bytes, modified: str) -> Item:

@@ -12,21 +12,21 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from ukai import store
-from ukai.connect import definition, proposing, rows
+from ukai.connect import definition, proposing, report, rows
 from ukai.connect.proposing import Mapped, Refused
 from ukai.connect.source import Item, Row, Site, Unread
 from ukai.gate import bulk, domains
 from ukai.gate.author import Author
 from ukai.gate.rights import Rights
 from ukai.graph.catalogue import Catalogue, CompiledType
-from ukai.kit import ids, suggest
+from ukai.kit import ids
 from ukai.kit.clock import Clock
 from ukai.kit.errors import PermanentError, TemporaryError
 from ukai.kit.finding import Finding, errors
@@ -54,50 +54,6 @@ class NotUploaded(PermanentError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
-    """A refused row, in short."""
-
-    place: str
-    key: str | None
-    codes: tuple[str, ...]
-    message: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Report:
-    """What a pull came to."""
-
-    connector: str
-    counts: Mapping[str, int]
-    """`read` = `written` + `unchanged` + `skipped` + `refused`; what changed in the graph beside it."""
-    findings: tuple[Finding, ...] = ()
-    """About the source as a whole; an error means that it was not read to its end."""
-    refused: tuple[Shown, ...] = ()
-    """The first of them."""
-    resumed: int = 0
-    """Rows that an earlier pull, which was cut off, had dealt with."""
-    dry_run: bool = False
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether the source was not read to its end."""
-        return bool(errors(self.findings))
-
-    def as_json(self) -> dict[str, Any]:
-        """`{"connector", "status", "counts", "resumed", "findings", "refused"}`."""
-        status = "failed" if self.is_failed else "valid" if self.dry_run else "done"
-        shown = [{"place": r.place, "key": r.key, "codes": list(r.codes), "message": r.message} for r in self.refused]
-        return {
-            "connector": self.connector,
-            "status": status,
-            "counts": dict(self.counts),
-            "resumed": self.resumed,
-            "findings": [f.as_json() for f in self.findings],
-            "refused": shown,
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
 class Bench:
     """What a pull works with."""
 
@@ -109,7 +65,9 @@ class Bench:
     entropy: ids.Entropy = os.urandom
 
 
-async def run(bench: Bench, connector: definition.Connector, *, full: bool = False, dry_run: bool = False) -> Report:
+async def run(
+    bench: Bench, connector: definition.Connector, *, full: bool = False, dry_run: bool = False
+) -> report.Report:
     """Pull once. `full` asks for everything again, whatever was taken in before.
 
     Raises Busy, NotUploaded, and what the database raises; what was taken in until then stays.
@@ -234,7 +192,7 @@ class _Work:
     cursor: Any
     counts: Counter[str]
     findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
-    shown: list[Shown] = field(default_factory=list[Shown])
+    shown: list[report.Shown] = field(default_factory=list[report.Shown])
     columns: set[str] = field(default_factory=set[str])
     recent: list[dict[str, bytes]] = field(default_factory=lambda: [{}, {}])
     """Key -> content of the rows of this batch and the one before, which may be under way."""
@@ -243,7 +201,7 @@ class _Work:
     keyless: bool = False
     """A row was refused of which nobody knows whose it is."""
 
-    async def run(self) -> Report:
+    async def run(self) -> report.Report:
         try:
             await self._submit(self._lots(self._items()))
         except proposing.Stop as stop:
@@ -258,7 +216,7 @@ class _Work:
                 columns = sorted(self.columns | (self.known or set()))
                 await rows.move(tx, self.pull.id, position=self.position, cursor=self.cursor, counts=self.counts)
                 await rows.end(tx, self.pull.id, state=state, columns=columns, at=self.bench.clock.now())
-        return self.report()
+        return self.reported()
 
     async def again(self, held: Sequence[rows.Held]) -> None:
         """Rows of the quarantine once more."""
@@ -266,8 +224,8 @@ class _Work:
         items = [Row(h.place, json.loads(h.source)) for h in held if not h.is_raw]
         await self._submit(self._lots(items, again=True))
 
-    def report(self) -> Report:
-        return Report(
+    def reported(self) -> report.Report:
+        return report.Report(
             connector=self.connector.name,
             counts={**_NONE, **{k: v for k, v in sorted(self.counts.items()) if v}},
             findings=tuple({**self.findings, **self.mapper.notes}.values()),
@@ -323,7 +281,7 @@ class _Work:
         """Columns that the source did not have before, as the connector's mode says."""
         read = self.connector.expressions.columns
         if self.connector.source.is_fixed and read is not None and not read <= row.values.keys():
-            raise proposing.Stop(_unknown_column(row, min(read - row.values.keys())))
+            raise proposing.Stop(report.unknown_column(row, min(read - row.values.keys())))
         new = row.values.keys() - self.columns
         if not new:
             return None
@@ -331,12 +289,12 @@ class _Work:
         strange = sorted(new - self.known) if self.known is not None else []
         mode = self.connector.file.mode.columns
         if strange and mode == "freeze":
-            raise proposing.Stop(_new_columns(row, strange, "error"))
+            raise proposing.Stop(report.new_columns(row, strange, "error"))
         if strange and mode == "discard_row":
             self.columns -= set(strange)
-            return Refused(findings=(_new_columns(row, strange, "error"),))
+            return Refused(findings=(report.new_columns(row, strange, "error"),))
         if strange:
-            self.findings.setdefault(f"columns {strange}", _new_columns(row, strange, "note"))
+            self.findings.setdefault(f"columns {strange}", report.new_columns(row, strange, "note"))
         return None
 
     def _is_behind(self, mapped: Mapped) -> bool:
@@ -355,7 +313,7 @@ class _Work:
         if earlier == mapped.content:
             part.counts["unchanged"] += 1
         elif earlier is not None and not self.connector.file.cursor:
-            part.refused.append((item, Refused(findings=(_twice(mapped),), key=mapped.key)))
+            part.refused.append((item, Refused(findings=(report.twice(mapped),), key=mapped.key)))
         else:
             self.recent[0][mapped.key] = mapped.content
             chunk.append(mapped)
@@ -374,7 +332,7 @@ class _Work:
                     part.met.append(mapped.key)
                 elif pull == self.pull.id and not file.cursor and mapped.key not in self.recent[1]:
                     row = Row(mapped.place, dict(mapped.values))
-                    part.refused.append((row, Refused(findings=(_twice(mapped),), key=mapped.key)))
+                    part.refused.append((row, Refused(findings=(report.twice(mapped),), key=mapped.key)))
                 else:
                     fresh.append(mapped)
             types = {n.type: t for m in fresh for n in m.named if (t := self.catalogue.type(n.type)) is not None}
@@ -439,7 +397,7 @@ class _Work:
             if len(self.shown) < SHOWN and not part.is_again:
                 first = errors(why.findings)[0]
                 codes = tuple(dict.fromkeys(f.code for f in errors(why.findings)))
-                self.shown.append(Shown(place=item.place, key=why.key, codes=codes, message=first.message))
+                self.shown.append(report.Shown(place=item.place, key=why.key, codes=codes, message=first.message))
         self.bench.progress(f"{self.connector.name}: {self.counts['read']} rows, {self.counts['refused']} refused")
 
     def _counted(self, batch: bulk.Batch) -> Counter[str]:
@@ -500,7 +458,7 @@ class _Work:
                 return
         if self.keyless or not self.counts["read"]:
             said = "a row whose key is not known" if self.keyless else "no row at all"
-            self.findings["missing"] = _not_sure(self.connector.where, said)
+            self.findings["missing"] = report.not_sure(self.connector.where, said)
             return
         type = self.mapper.type.type.type
 
@@ -562,46 +520,3 @@ def _order(value: Any) -> tuple[bool, Any]:
 def _storable(text: str) -> str:
     """What the database can hold of it; the row itself is kept in escapes."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def _unknown_column(row: Row, name: str) -> Finding:
-    return Finding(
-        code="unknown_column",
-        where=row.place,
-        message=f"the source has no column {name!r}",
-        expected=", ".join(row.values),
-        received=name,
-        hint=suggest.hint_for(name, row.values),
-    )
-
-
-def _new_columns(row: Row, names: Sequence[str], severity: Any) -> Finding:
-    return Finding(
-        code="new_column",
-        severity=severity,
-        where=row.place,
-        message=f"columns that the source did not have before: {', '.join(names)}",
-        received=", ".join(names),
-        hint="map them, or leave them: `mode: {columns: ..}` says what happens to them",
-    )
-
-
-def _twice(mapped: Mapped) -> Finding:
-    return Finding(
-        code="duplicate_row",
-        where=mapped.place,
-        message=f"an earlier row of this pull says something else about {mapped.key!r}",
-        expected="one row for each key",
-        received=mapped.key,
-        hint="correct the source, or name a `cursor` by which the newer row is known",
-    )
-
-
-def _not_sure(where: str, why: str) -> Finding:
-    return Finding(
-        code="missing_not_known",
-        severity="warning",
-        where=f"{where}:1:1",
-        message=f"nothing was deleted as missing: the pull met {why}",
-        hint="look at the quarantine, then pull again",
-    )

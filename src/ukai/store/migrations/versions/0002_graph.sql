@@ -80,4 +80,4 @@ create table edge (
     updated_at timestamptz not null default now()
 ) with (fillfactor = 90);
 create unique index edge_pair on edge (src, type, dst, gone);
-create index edge_in on edge (dst, type, src);
+create index edge_in on edge (dst, type);

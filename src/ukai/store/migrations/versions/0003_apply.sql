@@ -1,6 +1,6 @@
 -- Step 7. The rows are locked, so what a statement reads here is what it changes; each kind is one statement.
 
-create function gate_path(template text, props jsonb) returns text language plpgsql immutable as $$
+create or replace function gate_path(template text, props jsonb) returns text language plpgsql immutable as $$
 declare
     made text := template;
     name text;
@@ -11,19 +11,19 @@ begin
     return made;
 end $$;
 
-create function gate_update_nodes(plan jsonb, nodes gate_node[], o gate_opened) returns jsonb language plpgsql as $$
+create or replace function gate_update_nodes(plan jsonb, nodes gate_node[], o gate_opened) returns jsonb language plpgsql as $$
 declare
     done jsonb;
 begin
     with op as (
-        select x.n, x.ref, x.state, x.template, x.readers, x.rereads, x.prov, coalesce(x.set, '{}') as set,
-               coalesce(x.unset, '{}') as unset, v.id, v.domain, v.type, v.key, v.props, v.state as old_state, v.version,
-               v.readers as old_readers
+        select x.n, x.ref, x.state, coalesce(x.stateless, false) as stateless, x.template, x.readers, x.rereads, x.prov,
+               coalesce(x.set, '{}') as set, coalesce(x.unset, '{}') as unset, v.id, v.domain, v.type, v.key, v.props,
+               v.state as old_state, v.version, v.readers as old_readers
         from unnest(nodes) x cross join lateral (select * from node v where v.id = o.nodes[x.n + 1] limit 1) v
         where x.act = 'update' or x.act = 'upsert' and o.nodes[x.n + 1] <> x.id
     ), diff as (
-        select op.*, d.fields, d.fields || case when state is distinct from old_state and state is not null then '{state}'::text[]
-                                                else '{}' end as changed
+        select op.*, d.fields, d.fields || case when state is distinct from old_state and (state is not null or stateless)
+                                                then '{state}'::text[] else '{}' end as changed
         from op cross join lateral (
             select array(select s.key from jsonb_each(op.set) s where op.props->s.key is distinct from s.value
                          union all select u from unnest(op.unset) u where op.props ? u) as fields) d
@@ -32,7 +32,7 @@ begin
     ), written as (
         update node v
         set props = w.next,
-            state = coalesce(w.state, v.state),
+            state = case when w.stateless then null else coalesce(w.state, v.state) end,
             version = w.version + 1,
             field_versions = v.field_versions
                 || (select jsonb_object_agg(f, w.version + 1) from unnest(w.changed) f),
@@ -61,18 +61,25 @@ begin
     return coalesce(done, '{}');
 end $$;
 
-create function gate_insert_nodes(plan jsonb, nodes gate_node[], o gate_opened) returns jsonb language plpgsql as $$
+create or replace function gate_insert_nodes(plan jsonb, nodes gate_node[], o gate_opened) returns jsonb language plpgsql as $$
 declare
     done jsonb;
     wanted int;
     made int;
+    revived jsonb := '{}';
 begin
+    if (plan->>'revives')::boolean then
+        revived := gate_revive_nodes(plan, nodes);
+        if revived is null then
+            return null;
+        end if;
+    end if;
     with op as (
         select x.id, x.ref, x.domain, x.type, x.key, x.path, x.readers, x.prov,
                coalesce(x.set, '{}') || coalesce(x.fill, '{}') as props, coalesce(x.born, x.state) as state,
                nextval('change_seq') as seq
         from unnest(nodes) x
-        where x.act = 'create' or x.act = 'upsert' and o.nodes[x.n + 1] = x.id
+        where (x.act = 'create' or x.act = 'upsert' and o.nodes[x.n + 1] = x.id) and x.revives is not true
     ), written as (
         insert into node (id, domain, type, key, path, readers, props, state, provenance, seq, created_at, updated_at)
         select id, domain, type, key, path, readers, props, state, prov, seq, (plan->>'at')::timestamptz, (plan->>'at')::timestamptz
@@ -95,18 +102,21 @@ begin
     if made < wanted then
         return null;  -- somebody took a key after the check: begin again, and say who
     end if;
-    return coalesce(done, '{}');
+    return revived || coalesce(done, '{}');
 end $$;
 
-create function gate_insert_edges(plan jsonb, edges gate_edge[], o gate_opened) returns boolean language plpgsql as $$
+create or replace function gate_insert_edges(plan jsonb, edges gate_edge[], o gate_opened) returns boolean language plpgsql as $$
 declare
     wanted int;
     made int;
 begin
+    if (plan->>'revives')::boolean and not gate_revive_edges(plan, edges) then
+        return false;
+    end if;
     with op as (
         select x.id, x.domain, x.type, o.nodes[x.src + 1] as src, o.nodes[x.dst + 1] as dst, coalesce(x.set, '{}') as props, x.prov,
                nextval('change_seq') as seq
-        from unnest(edges) x where x.act = 'create'
+        from unnest(edges) x where x.act = 'create' and x.revives is not true
     ), written as (
         insert into edge (id, domain, type, src, dst, props, provenance, seq, created_at, updated_at)
         select id, domain, type, src, dst, props, prov, seq, (plan->>'at')::timestamptz, (plan->>'at')::timestamptz
@@ -125,7 +135,7 @@ begin
     return made = wanted;
 end $$;
 
-create function gate_update_edges(plan jsonb, edges gate_edge[], o gate_opened) returns void language plpgsql as $$
+create or replace function gate_update_edges(plan jsonb, edges gate_edge[], o gate_opened) returns void language plpgsql as $$
 begin
     with op as (
         select x.prov, coalesce(x.set, '{}') as set, coalesce(x.unset, '{}') as unset, v.id, v.domain, v.type, v.src, v.dst,
@@ -157,7 +167,7 @@ begin
     from numbered w join node s on s.id = w.src join node t on t.id = w.dst;
 end $$;
 
-create function gate_delete(plan jsonb, edges gate_edge[], o gate_opened) returns void language plpgsql as $$
+create or replace function gate_delete(plan jsonb, edges gate_edge[], o gate_opened) returns void language plpgsql as $$
 begin
     with dead as (
         select v.id, v.domain, v.type, v.src, v.dst, v.props, v.version, nextval('change_seq') as seq
@@ -189,7 +199,7 @@ end $$;
 
 -- Readers taken from a neighbour: what all neighbours with readers allow; with no neighbour, nobody.
 -- Rounds, because an heir may itself have heirs; a circle ends where nothing changes any more.
-create function gate_inherit(plan jsonb, heirs uuid[]) returns void language plpgsql as $$
+create or replace function gate_inherit(plan jsonb, heirs uuid[]) returns void language plpgsql as $$
 declare
     changed int;
 begin

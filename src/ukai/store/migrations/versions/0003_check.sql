@@ -1,12 +1,12 @@
 -- Step 5, in statements after the locking ones. Every problem comes back, not the first.
 
 -- The fields among `names` that changed after version `base`: what makes a stale write a conflict.
-create function gate_changed(field_versions jsonb, names text[], base int) returns text[] language sql immutable as $$
+create or replace function gate_changed(field_versions jsonb, names text[], base int) returns text[] language sql immutable as $$
     select array_agg(name order by name) from unnest(names) name
     where coalesce((field_versions->>name)::int, 1) > base
 $$;
 
-create function gate_check_nodes(nodes gate_node[], o gate_opened) returns jsonb[] language plpgsql as $$
+create or replace function gate_check_nodes(nodes gate_node[], o gate_opened) returns jsonb[] language plpgsql as $$
 begin
     return array(
     with op as (
@@ -78,7 +78,7 @@ begin
     );
 end $$;
 
-create function gate_check_edges(edges gate_edge[], o gate_opened) returns jsonb[] language plpgsql as $$
+create or replace function gate_check_edges(edges gate_edge[], o gate_opened) returns jsonb[] language plpgsql as $$
 begin
     return array(
     with op as (
@@ -141,7 +141,7 @@ begin
 end $$;
 
 -- Counts as they will stand at the end of the delta: an edge may be replaced, and a new node may be given its edges.
-create function gate_check_counts(nodes gate_node[], edges gate_edge[], o gate_opened) returns jsonb[] language plpgsql as $$
+create or replace function gate_check_counts(nodes gate_node[], edges gate_edge[], o gate_opened) returns jsonb[] language plpgsql as $$
 begin
     return array(
     with cut as (
@@ -192,7 +192,7 @@ begin
 end $$;
 
 -- What stands in the way of a deletion, edge type by edge type.
-create function gate_check_deletes(nodes gate_node[], edges gate_edge[], o gate_opened) returns jsonb[] language plpgsql as $$
+create or replace function gate_check_deletes(nodes gate_node[], edges gate_edge[], o gate_opened) returns jsonb[] language plpgsql as $$
 begin
     return array(
     select jsonb_build_object('code', 'restricted_delete', 'where', coalesce(min(x.at), ''), 'type', e.type, 'id', d.id,
@@ -214,7 +214,7 @@ begin
     );
 end $$;
 
-create function gate_check_claims(o gate_opened) returns jsonb[] language plpgsql as $$
+create or replace function gate_check_claims(o gate_opened) returns jsonb[] language plpgsql as $$
 begin
     return array(
     select jsonb_build_object('code', 'unique_violation', 'where', t."where", 'type', t.type, 'field', t.name,
@@ -240,7 +240,7 @@ end $$;
 -- empty when it was last counted.
 -- The common case in two cheap statements: nothing that could be a problem. Keys, pairs and claims that are taken by
 -- somebody else stop the writing itself, which then asks to begin again with a thorough check.
-create function gate_plain(plan jsonb, nodes gate_node[], edges gate_edge[], o gate_opened) returns boolean language plpgsql as $$
+create or replace function gate_plain(plan jsonb, nodes gate_node[], edges gate_edge[], o gate_opened) returns boolean language plpgsql as $$
 begin
     return cardinality(o.doomed) = 0 and o.taken is null and not coalesce((plan->>'thorough')::boolean, false) and (
         select count(distinct x.id) filter (where x.act <> 'see') = count(*) filter (where x.act <> 'see')
@@ -271,7 +271,7 @@ begin
     );
 end $$;
 
-create function gate_check(plan jsonb, nodes gate_node[], edges gate_edge[], o gate_opened) returns jsonb language plpgsql as $$
+create or replace function gate_check(plan jsonb, nodes gate_node[], edges gate_edge[], o gate_opened) returns jsonb language plpgsql as $$
 declare
     found jsonb[] := '{}';
 begin
