@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from typing import Any
 
 import httpx
@@ -20,6 +20,17 @@ from tests.surfaces.http import conftest
 from tests.surfaces.http.conftest import BASE
 from ukai import store
 
+CONNECTIONS = 8
+
+
+async def _all_open(database: store.Database) -> None:
+    """A pool draws a random number for each connection that it makes. It must make none while hypothesis generates:
+    that takes a draw, in whatever thread, for a strategy that is not repeatable.
+    """
+    async with AsyncExitStack() as stack:
+        for _ in range(CONNECTIONS):
+            await stack.enter_async_context(database.statements())
+
 
 class _Loop:
     """The application in a loop of its own thread: what generates cases is not async."""
@@ -28,8 +39,9 @@ class _Loop:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
-        self.context = store.connect(url)
+        self.context = store.connect(url, max_size=CONNECTIONS, min_size=CONNECTIONS)
         database = self.run(self.context.__aenter__())
+        self.run(_all_open(database))
         self.run(build.opened(database))
         self.app = conftest.app(database)
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
