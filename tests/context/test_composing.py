@@ -325,7 +325,7 @@ class Backwards:
     model_id = "backwards"
     asked = 0
 
-    def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+    async def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         Backwards.asked += 1
         return list(range(len(texts)))
 
@@ -347,11 +347,11 @@ class Chat:
 
 async def test_a_model_may_rank_and_what_it_said_is_replayed_without_it(database: store.Database):
     w = await company(database)
-    usual = await compose(w)
-    reranked = await compose(w, ranker=Backwards())
+    usual = await compose(w, budget_tokens=120)
+    reranked = await compose(w, ranker=Backwards(), budget_tokens=120)
     chat = Chat("[3, 2, 1]")
-    said = await compose(w, ranker=chat)
-    broken = await compose(w, ranker=Chat(None))
+    said = await compose(w, ranker=chat, budget_tokens=120)
+    broken = await compose(w, ranker=Chat(None), budget_tokens=120)
     asked = chat.asked
 
     replayed = await context.replay(database, said.id, library=w.library, reader=world.reader(ANN), ranker=chat)

@@ -70,14 +70,14 @@ def test_chunks_hold_at_most_so_many_tokens_and_every_section_once():
     assert all(sum(len(rank.short(FOUND[i])) // 4 + 4 for i in c) <= 400 for c in found if len(c) > 1)
 
 
-def test_a_cross_encoder_orders_and_equal_scores_keep_their_order():
+async def test_a_cross_encoder_orders_and_equal_scores_keep_their_order():
     class Likes7:
         model_id = "likes-7"
 
-        def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        async def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
             return [float("w/7" in t) for t in texts]
 
-    order = rank.by_cross_encoder(FOUND, "What?", Likes7())
+    order, _ = await rank.by_cross_encoder(FOUND, "What?", Likes7())
 
     assert FOUND[order[0]].place == "w/7"
     assert order[1:] == [i for i in range(len(FOUND)) if i != order[0]]

@@ -108,7 +108,7 @@ async def compose(
 ) -> Composition:
     """The document for `request`, its report saved. Whoever may read nothing in the scope gets an empty one.
 
-    `ranker` puts the sections in order instead of their scores: a model whose words are kept with the composition.
+    `ranker` leaves out and orders instead of the scores: a model whose words are kept with the composition.
     """
     made = await made_of(
         db, request, library=library, reader=reader, settings=settings, strategies=strategies, ranker=ranker
@@ -172,15 +172,24 @@ async def made_of(
         graph, candidates = await _found(ask, caching.of(db), strategies, past)
         found = time.perf_counter()
         reach = retrieval.within_reach(candidates, budget, settings)
+        reach = ranking.reach(reach, len(candidates), ask.view.size, ranker, settings)
         near = [c for n, c in enumerate(candidates) if n < reach or c.pinned]
         items = await bodies.fetch(tx, scope, library, near)
         recall = await _ann_recall(ask)
     fetched = time.perf_counter()
-    model = await ranking.ranked(
-        items, request.question, ranker, recorded=past.ranked if past else {}, budget_tokens=budget
+    to_choose_from = ranking.Found(
+        items=items,
+        question=request.question,
+        in_scope=ask.view.size,
+        is_all=reach >= len(candidates),
+        budget_tokens=budget,
+        settings=settings,
+        count=counter().count,
+        recorded=past.ranked if past else None,
     )
+    model = await ranking.ranked(to_choose_from, ranker)
     assembled = assembly.assemble(
-        items,
+        model.items,
         budget_tokens=budget,
         ceiling_tokens=request.ceiling_tokens,
         count=counter().count,
@@ -197,9 +206,9 @@ async def made_of(
         principal_hash=readers,
         clause_hash=scope.key,
         matched=ask.view.size,
-        graph=tuple(graph),
+        graph=(*graph, *model.steps),
         ranking=assembled.ranking,
-        dropped=(*assembled.dropped, *_beyond(candidates, reach, assembled.budget - assembled.used)),
+        dropped=(*assembled.dropped, *model.dropped, *_beyond(candidates, reach, assembled.budget - assembled.used)),
         budget=assembled.budget,
         used=assembled.used,
         ceiling_hit=assembled.ceiling_hit,

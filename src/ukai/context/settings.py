@@ -1,34 +1,52 @@
-"""Where retrieval changes its way: counts, caps and times, all data (context req. 17-18, E9)."""
+"""Where retrieval changes its way: counts, caps and times, all data (context req. 17-18, E9).
+
+A deployment sets them in `ukai.yaml`, under `context: {thresholds: {..}}`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from ukai.kit import shape
+
+Count = Annotated[int, Field(ge=0, le=10_000_000)]
+Some = Annotated[int, Field(ge=1, le=100_000)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """Thresholds of one deployment. The defaults are those of docs/design/composer.md."""
 
-    fetch_all: int = 40
+    __pydantic_config__ = shape.STRICT
+
+    fetch_all: Count = 40
     """Up to so many items in scope, all of them are candidates and nothing is chosen."""
-    filter: int = 800
-    """Up to so many, all are scored and ranked; above, each strategy brings its best."""
-    exact: int = 10_000
+    filter: Count = 800
+    """Up to so many, all are scored and ranked, and a chat model that ranks first leaves out what cannot help; above,
+    each strategy brings its best."""
+    rerank: Some = 200
+    """A model puts at most so many sections in order, the best by their scores; the others follow as they stood."""
+    exact: Count = 10_000
     """Up to so many items in scope, vectors are compared one by one; above, by the approximate index."""
-    in_memory: int = 250_000
+    in_memory: Count = 250_000
     """Up to so many records in scope, words are weighed over all of them; above, over those that share one."""
-    strategy_cap: int = 300
+    strategy_cap: Some = 300
     """Candidates of one strategy."""
-    composition_cap: int = 2_000
+    composition_cap: Some = 2_000
     """Candidates of one composition."""
-    room: int = 1
+    room: Some = 1
     """Bodies are read until they would fill the budget as many times: in full, what ranks behind has no place."""
-    least: int = 40
-    least_tokens: int = 100
+    least: Count = 40
+    least_tokens: Some = 100
     """But at least `least` bodies, and one more for so many tokens of the budget: names and identities take little."""
-    search_ms: int = 800
-    expand_ms: int = 400
-    ann_sample: float = 0.01
+    search_ms: Some = 800
+    expand_ms: Some = 400
+    model_ms: Some = 8_000
+    """Of a model that filters, and once more of one that ranks."""
+    ann_sample: Annotated[float, Field(ge=0, le=1)] = 0.01
     """Share of approximate answers that are checked against exact ones (metric `ann_recall`)."""
 
 
