@@ -8,9 +8,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ukai.context import assembly, cut, levels
+from ukai.context.item import Item
 from ukai.context.recall.memory import Counted, Embed, Memory
 from ukai.context.recall.outside import Case, Corpus
 from ukai.context.sections import Unit
@@ -102,7 +103,7 @@ def _row(
     documents = _documents(memory, scores, budgets, count, plan)
     ms = (time.perf_counter() - started) * 1e3 / max(1, len(budgets))
     chance = [
-        _held(case, _documents(memory, _shuffled(memory, case, seed), budgets, count, plan)) for seed in range(seeds)
+        held(case, _documents(memory, _shuffled(memory, case, seed), budgets, count, plan)) for seed in range(seeds)
     ]
     visible = {i.id for i in memory.items}
     largest = documents[max(budgets)] if budgets else None
@@ -110,7 +111,7 @@ def _row(
         id=case.id,
         visible=len(visible),
         required=len(case.required),
-        held=_held(case, documents),
+        held=held(case, documents),
         random=_mean(chance, budgets),
         end_to_end=sum(r in visible for r in case.required) / len(case.required),
         missing=tuple(r for r in case.required if largest is not None and not largest.holds(r)),
@@ -128,6 +129,13 @@ def _documents(
         made = cut.fill(found, budget=budget, count=count, layout=memory.layout, plan=plan)
         documents[budget] = Document(made)
     return documents
+
+
+class Shown(Protocol):
+    """A document of which can be said what it holds."""
+
+    def mentions(self, id: str) -> bool: ...
+    def holds(self, id: str) -> bool: ...
 
 
 class Document:
@@ -159,13 +167,20 @@ class Document:
         if not all(line.removesuffix(", ") in self._texts[unit.place] for line in told.splitlines()):
             raise AssertionError(f"what is told of {id!r} does not stand in the document")
         subject = next((s for s in unit.subjects if s.item.id == id), None)
-        if subject is not None and subject.item.kind == "table" and subject.names:
-            return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", told) for name in subject.names)
-        item = subject.item if subject else next(e for s in unit.subjects for e in s.elements if e.id == id)
-        return item.text in told
+        if subject is not None:
+            return is_usable(subject.item, subject.names, told)
+        return is_usable(next(e for s in unit.subjects for e in s.elements if e.id == id), (), told)
 
 
-def _held(case: Case, documents: Mapping[int, Document]) -> Held:
+def is_usable(item: Item, names: Sequence[str], told: str) -> bool:
+    """Whether its text stands in what is told of it in full; of a table, each of the columns' `names` as a word."""
+    if item.kind == "table" and names:
+        return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", told) for name in names)
+    return item.text in told
+
+
+def held(case: Case, documents: Mapping[int, Shown]) -> Held:
+    """What the documents hold of what the case requires, by budget. Whoever made them is measured alike."""
     size = len(case.required)
     return Held(
         recall={b: sum(d.mentions(r) for r in case.required) / size for b, d in documents.items()},
