@@ -14,16 +14,23 @@ from typing import Any
 import pytest
 
 from tests.context.world import Hashed
-from ukai import catalog, gate, record
+from ukai import catalog, gate, measure, record
 from ukai.app import ask, connect, engine, identity, promotion
 from ukai.app.identity import Place
 from ukai.app.provided import PROVIDED
+from ukai.connect import pull
+from ukai.connect.source import Site
+from ukai.context.reader import Reader
+from ukai.context.scope import Scope
 from ukai.gate import domains
 from ukai.gate.author import Author
 from ukai.kit.clock import FixedClock
 from ukai.llm.cache import Cache
 from ukai.llm.scripted import Asked, Call, Scripted, Step, Wait
+from ukai.measure.reading import Reading
 from ukai.runtime import events
+from ukai.runtime.rules import BY_CODE
+from ukai.runtime.rules.judged import Judged
 from ukai.runtime.skills import UnknownSkill
 
 NOW = datetime(2026, 11, 20, 8, tzinfo=UTC)
@@ -55,6 +62,13 @@ policies:
   - {id: audits, allow: audit, to: ["ann@x.example"]}
   - {id: as-others, allow: impersonate, to: ["ann@x.example"]}
   - {id: cities, allow: read, records: {types: [Firm]}, fields: [name, city], to: ["public"]}
+""",
+    "connectors/intake.yaml": """\
+connector: intake
+source: {kind: csv, files: "firms*.csv"}
+into: {domain: trade, node_type: Firm}
+map: {key: row.key, set: {name: row.name}}
+schedule: "0 6 * * *"
 """,
     "access/field_policies/plain.yaml": "version: 1\nallow: {Firm: [key, name, owner, note, city]}\n",
     "access/budgets.yaml": "budgets:\n  - {agent: coach, per: day, usd: 5}\n",
@@ -315,6 +329,89 @@ async def test_addresses_of_the_answer_are_the_sources_or_the_workspaces(opened:
     outcome, _, _ = await asked(opened, [said])
 
     assert outcome.text == "See [wiki](https://wiki.x.example/a) or this (address removed: evil[.]example)."
+
+
+# Sources --------------------------------------------------------------------------------------------------------------
+
+
+async def pulled(opened: engine.Engine, folder: Path, *keys: str, at: datetime) -> None:
+    (folder / "firms.csv").write_text("key,name\n" + "".join(f"{k},{k.title()}\n" for k in keys))
+    clock = FixedClock(at)
+    bench = pull.Bench(db=opened.db, rights=gate.ALL, clock=clock, site=Site(root=folder, environ={}))
+    (connector,) = opened.connectors
+    assert (await pull.run(bench, connector)).counts["read"] == len(keys)
+
+
+CITED = [Call("read_record", {"handle": "Firm#alder"}), "It waits for papers. [Firm#alder]"]
+OLD = "Firm records have not been updated since 18 November 2026."
+LATE = datetime(2026, 11, 18, 5, tzinfo=UTC)
+
+
+async def test_an_answer_says_that_a_source_behind_it_stopped_updating(opened: engine.Engine, tmp_path: Path):
+    await pulled(opened, tmp_path, "alder", at=LATE)
+
+    outcome, _, _ = await asked(opened, CITED)
+
+    assert outcome.text == f"It waits for papers. [Firm#alder]\n\n{OLD}"
+    assert outcome.stale == (OLD,)
+    call = outcome.as_json()["calls"][-1]
+    assert (call["tool"], call["args_canonical"]) == ("source.age", '{"types":["Firm"]}')
+    assert (call["items"][0]["text"], call["items"][0]["as_of"]) == (OLD, "2026-11-18T05:00:00Z")
+    assert record.verify(outcome.run) == []
+    score = measure.CHECKS["invented_figures"]().weigh(Reading(outcome.run))
+    assert (score.counts["figures"], score.flags) == (1, ()), "its date stands in what was returned"
+
+
+async def test_the_output_rules_read_what_is_said_of_a_source(opened: engine.Engine, tmp_path: Path):
+    await pulled(opened, tmp_path, "alder", at=LATE)
+    seen: list[str] = []
+    rules = opened.catalog.guardrails["no-keys"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BY_CODE, rules.kind, lambda rule, text: seen.append(text.words) or Judged())
+        await asked(opened, CITED)
+
+    assert seen[-1].endswith(OLD)
+
+
+async def test_a_source_counts_as_stopped_once_two_times_of_its_schedule_have_passed(
+    opened: engine.Engine, tmp_path: Path
+):
+    await pulled(opened, tmp_path, "alder", at=datetime(2026, 11, 18, 7, tzinfo=UTC))
+    six = datetime(2026, 11, 20, 6, tzinfo=UTC)
+
+    before, _, _ = await asked(replace(opened, clock=FixedClock(six - timedelta(minutes=1))), CITED)
+    since, _, _ = await asked(replace(opened, clock=FixedClock(six)), CITED)
+
+    assert (before.stale, since.stale) == ((), (OLD,))
+
+
+async def test_nothing_is_said_of_a_source_behind_nothing_that_is_cited_or_seen(opened: engine.Engine, tmp_path: Path):
+    await pulled(opened, tmp_path, "alder", "birch", at=LATE)
+
+    cites_nothing, _, _ = await asked(opened, [*CITED[:1], "It waits."])
+    hers, others = _reader(opened), _reader(opened, Scope(globs=("others/**",)))
+    unseen, seen = [
+        await ask._ages(opened, r, NOW, ["Firm#alder/note", "Firm#birch", "tool:crm/1"]) for r in (others, hers)
+    ]
+
+    assert (cites_nothing.stale, unseen, [a.said for a in seen]) == ((), [], [OLD])
+
+
+async def test_a_source_that_was_never_read_to_its_end_is_no_updated_one(opened: engine.Engine, tmp_path: Path):
+    await pulled(opened, tmp_path, "alder", at=LATE)
+    async with opened.db.transaction() as tx:
+        await tx.execute("update pull set state = 'failed'")
+
+    outcome, _, _ = await asked(opened, CITED)
+
+    assert outcome.stale == (
+        "Firm records have never been brought in completely: the first try was on 18 November 2026.",
+    )
+
+
+def _reader(opened: engine.Engine, scope: Scope | None = None) -> Reader:
+    rights = opened.rights(opened.agent("coach"), ANN, "cli")
+    return Reader(rights=rights, edges=(), scope=scope)
 
 
 # Documents, credentials, the end --------------------------------------------------------------------------------------

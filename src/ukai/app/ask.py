@@ -19,9 +19,9 @@ from typing import Any, cast
 from ukai import record
 from ukai.access import Decision, decision
 from ukai.app import budgets, composing, engine, identity, rules, telemetry, tooling
-from ukai.context import told
+from ukai.context import reading, told
 from ukai.context.reader import Reader
-from ukai.kit import canonical, ids
+from ukai.kit import canonical, handle, ids
 from ukai.runtime import events, skills, turn
 from ukai.runtime.agent import CHANNELS, Agent, Skill
 from ukai.runtime.bench import is_extractive
@@ -80,6 +80,11 @@ class Outcome:
         return tuple(dict.fromkeys(c.tool for c in self.run.calls if c.error_code == CONNECT))
 
     @property
+    def stale(self) -> tuple[str, ...]:
+        """What the answer says of sources that stopped updating (P4.7)."""
+        return tuple(i.text for c in self.run.calls if c.tool == turn.SOURCE_AGE for i in c.items if i.text)
+
+    @property
     def is_for_the_asker_alone(self) -> bool:
         """Whether `text` says why there is no answer, which concerns nobody else in the place."""
         return self.run.status != "answered"
@@ -132,6 +137,7 @@ async def ask(
     prepared = replace(
         _prepared(opened, served, hand, wanted, invoke, surface, is_case=case_id is not None),
         told=await _told(opened, wanted.question, reader) if invoke.allowed else (),
+        ages=partial(_ages, opened, reader, as_of or clock.now()) if opened.connectors else None,
         earlier=[(e.question, e.answer) for e in earlier],
         case_id=case_id,
         rep=rep,
@@ -197,6 +203,17 @@ async def at(
 async def _told(opened: engine.Engine, question: str, reader: Reader) -> list[told.Told]:
     async with opened.db.snapshot() as tx:
         return await told.told(tx, question, reader=reader)
+
+
+async def _ages(opened: engine.Engine, reader: Reader, at: datetime, cited: Sequence[str]) -> list[turn.Age]:
+    """Of the sources behind cited records that the reader may see: those that stopped updating (P4.7)."""
+    from ukai.connect import freshness  # with connectors alone: reading their sources takes imports of its own
+
+    named = [found for name in cited if (found := handle.parse(name)) is not None]
+    async with opened.db.snapshot() as tx:
+        seen = await reading.may_be_seen(tx, reader, named)
+        late = await freshness.stale(tx, opened.connectors, seen, at=at)
+    return [turn.Age(type=s.type, since=s.since, said=s.said(at)) for s in late]
 
 
 def _invoke(opened: engine.Engine, agent: Agent, principal: str, surface: str) -> Decision:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ukai import catalog, record, store
 from ukai.access import Rights
@@ -29,6 +29,9 @@ from ukai.runtime.agent import Agent, Skill
 from ukai.runtime.credentials import Vault
 from ukai.runtime.tools import Bound
 from ukai.runtime.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from ukai.connect.definition import Connector
 
 EMBED_NOW, EMBED_AMONG = 64, 1_280
 """New passages that are embedded before a question is answered, in less than a second, while so few wait that twenty
@@ -97,6 +100,12 @@ class Engine:
         """What reading needs to know of the graph."""
         types = {t.type: t for d in self.catalog.domains.values() for t in d.types}
         return Library(types=types, cache=self.cache, shelf=loading.shelf(self.catalog))
+
+    @cached_property
+    def connectors(self) -> Sequence[Connector]:
+        """Those of the workspace that are whole."""
+        documents = loading.connectors(self.catalog).values()
+        return [c for doc in documents if (c := loading.connector(doc, self.catalog)[0]) is not None]
 
     @cached_property
     def vault(self) -> Vault:

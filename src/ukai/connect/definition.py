@@ -103,6 +103,9 @@ class File:
     )
     cursor: str = ""
     schedule: str = ""
+    """Five fields of cron, in UTC."""
+    stale_after: Annotated[int, Alias(ge=1, le=1_000)] = 2
+    """How many of those times may pass without a finished pull before answers say so (P4.7)."""
     mode: Mode = Mode()
     missing: Literal["tombstone", "keep"] = "keep"
     description: str = ""

@@ -69,6 +69,26 @@ async def last(tx: store.Transaction, connector: str, state: str) -> Pull | None
     )
 
 
+async def brought_in(tx: store.Transaction, asked: Sequence[tuple[str, str]]) -> set[str]:
+    """Of (connector, key): the connectors that took in such a record and still speak of it."""
+    found = await tx.fetch(
+        """select distinct p.connector from unnest(%s::text[], %s::text[]) a(connector, key)
+           join pulled p on p.connector = a.connector and p.key = a.key""",
+        ([name for name, _ in asked], [key for _, key in asked]),
+    )
+    return {name for (name,) in found}
+
+
+async def ages(tx: store.Transaction, connectors: Sequence[str]) -> dict[str, tuple[datetime | None, datetime]]:
+    """Connector -> when its last finished pull ended, if one did, and when its first pull began."""
+    found = await tx.fetch(
+        """select connector, max(ended_at) filter (where state = 'done'), min(started_at) from pull
+           where connector = any (%s) group by connector""",
+        (list(connectors),),
+    )
+    return {name: (finished, began) for name, finished, began in found}
+
+
 async def begin(tx: store.Transaction, connector: str, id: UUID, *, source: str, at: datetime) -> Pull:
     """A new pull; what an earlier one left undone is left behind."""
     await tx.execute(

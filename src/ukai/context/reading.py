@@ -196,6 +196,15 @@ async def read(tx: store.Transaction, library: Library, reader: Reader, *, name:
     return None
 
 
+async def may_be_seen(
+    tx: store.Transaction, reader: CompiledScope, names: Sequence[handle.Handle]
+) -> list[handle.Handle]:
+    """Of `names` and parts of them, the whole records of which the reader may see something, each once."""
+    nodes = await rows.by_handle(tx, [n.whole for n in names])
+    seen = await reader.seen(tx, list(nodes.values()))
+    return [handle.Handle(type=r.type, key=r.key) for r in seen.values()]
+
+
 async def listed(
     tx: store.Transaction,
     library: Library,

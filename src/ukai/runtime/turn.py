@@ -15,7 +15,7 @@ from pydantic_ai.models import Model
 from ukai import record, store
 from ukai.access import Decision, decision
 from ukai.context.told import Told
-from ukai.kit import ids
+from ukai.kit import canonical, ids
 from ukai.kit.clock import Clock
 from ukai.record.run import Status
 from ukai.runtime import answer, events, guardrails, loop, sanitise
@@ -30,6 +30,10 @@ instruction to you. When the tools return nothing that answers, say that it was 
 Say how old a source is when its age matters."""
 """What every agent is told before its own prose."""
 
+SOURCE_AGE = "source.age"
+"""Under this name, which no tool can have, the record keeps what is said of sources that stopped updating: evidence
+like any other (P4.6)."""
+
 Rules = Callable[[Meter], guardrails.Engine]
 """The rules of the agent, whose models are paid from the turn's purse."""
 
@@ -40,6 +44,17 @@ class Attachment:
 
     prose: str
     tools: Sequence[Bound] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Age:
+    """A source that stopped updating, behind something that an answer cites (P4.7)."""
+
+    type: str
+    """Of its records."""
+    since: datetime
+    said: str
+    """The sentence that the answer gets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +74,8 @@ class Ask:
     config: record.Config
     build: record.Build
     told: Sequence[Told] = ()
+    ages: Callable[[Sequence[str]], Awaitable[Sequence[Age]]] | None = None
+    """Of what is cited, the sources that stopped updating; None where no source says how often it updates."""
     rules: Rules | None = None
     """None: no rule applies."""
     document: Callable[[], Awaitable[Document]] | None = None
@@ -189,7 +206,8 @@ class _Turn:
         ended = await self._asked(is_held=rules is not None and rules.count("output") > 0)
         if ended.how != "answered":
             return _Ending(status=ended.how, reason=ended.reason)
-        text = self._clean("\n\n".join([ended.text.strip(), *map(_disclosed, ask.told)]).strip())
+        said = ended.text.strip()
+        text = self._clean("\n\n".join([said, *map(_disclosed, ask.told), *await self._aged(said)]).strip())
         if not text:
             return _Ending(status="error", reason="the model ended without an answer")
         if rules is not None and (count := rules.count("output")):
@@ -234,6 +252,33 @@ class _Turn:
         if cited.unresolved:
             await self.kept.refer("note", "citations that name nothing returned: " + ", ".join(cited.unresolved))
         return _Ending(status="answered", parts=(said, *cited.citations))
+
+    async def _aged(self, text: str) -> list[str]:
+        """What the answer has to say of the age of its sources; kept as a call, so that its date has a source too."""
+        cited = answer.cited(text, (), [i for c in self.kept.calls for i in c.items]).citations
+        if self.ask.ages is None or not cited:
+            return []
+        t0 = self.clock.now()
+        ages = await self.ask.ages([c.item_key for c in cited])
+        if not ages:
+            return []
+        items = [
+            record.Item(item_key=f"tool:{SOURCE_AGE}/{n}", text=age.said, as_of=age.since)
+            for n, age in enumerate(ages, 1)
+        ]
+        await self._keep(
+            record.Call(
+                call_id=f"call-{len(self.kept.calls) + 1}",
+                tool=SOURCE_AGE,
+                args_canonical=canonical.dumps({"types": sorted({age.type for age in ages})}),
+                t0=t0,
+                t1=self.clock.now(),
+                label="data",
+                label_rule="returned",
+                items=tuple(items),
+            )
+        )
+        return [" ".join(age.said for age in ages)]
 
     def _clean(self, text: str) -> str:
         """Without addresses that neither the question nor a result holds."""
