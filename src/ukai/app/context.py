@@ -1,4 +1,4 @@
-"""`ukai context compose | explain`: what an agent would read about a question, and why something is not in it."""
+"""`ukai context compose | explain | replay`: what an agent would read, why something is not in it, and once more."""
 
 from __future__ import annotations
 
@@ -130,6 +130,26 @@ async def explained(
     reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
     found = await explaining.explained(opened.db, saved, unicode.storable(name), library=opened.library, reader=reader)
     return {"id": str(saved.id), **found.as_json()}
+
+
+async def replay(path: Path, id: str, *, principal: str | None) -> dict[str, Any]:
+    """The composition once more, of what is there now: `{"id", "same", "changed", "text"}`. Raises NoSuchComposition."""
+    async with engine.opened(path) as opened:
+        return await replayed(opened, id, principal=opened.principal(principal))
+
+
+async def replayed(opened: engine.Engine, id: str, *, principal: str, surface: str = "cli") -> dict[str, Any]:
+    """The same in a workspace that is open. Only whoever it was made for may: it is theirs to read. Raises
+    NoSuchComposition."""
+    saved = await _saved(opened, id)
+    if saved is None or saved.principals != (principal,):
+        raise NoSuchComposition(f"there is no composition {id} that was made for you")
+    served = opened.agent(saved.agent)
+    reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
+    made = await context.replay(opened.db, saved.id, library=opened.library, reader=reader)
+    if made is None:
+        raise NoSuchComposition(f"there is no composition {id} that was made for you")
+    return {"id": str(saved.id), "same": made.same, "changed": list(made.changed), "text": made.text}
 
 
 def shown(report: dict[str, Any], ms: dict[str, float]) -> dict[str, Any]:

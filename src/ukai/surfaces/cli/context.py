@@ -1,4 +1,4 @@
-"""`ukai context compose | explain | recall`."""
+"""`ukai context compose | explain | replay | recall`."""
 
 from __future__ import annotations
 
@@ -74,6 +74,23 @@ def explain(
         verdict = "is in the document" if found["shown"] else "is not in the document"
         text = "\n".join([f"{record} {verdict}", *(f"  {line}" for line in found["why"])])
     output.emit(found, as_json=as_json, text=text)
+
+
+@app.command()
+def replay(
+    id: Annotated[str, typer.Argument(help="As `ukai context compose` and saved runs give it.")],
+    workspace: output.Workspace = output.HERE,
+    principal: output.As = None,
+    as_json: output.Json = False,
+) -> None:
+    """Compose it once more: the same bytes, or the inputs that changed. Ends with 1 when it says something else."""
+    from ukai.app import context
+
+    made = asyncio.run(context.replay(workspace, id, principal=principal))
+    verdict = "the same, to the byte" if made["same"] else "it says something else now"
+    output.emit(made, as_json=as_json, text="\n".join([verdict, *(f"  changed: {c}" for c in made["changed"])]))
+    if not made["same"]:
+        raise typer.Exit(output.REFUSED)
 
 
 @app.command()
