@@ -133,14 +133,19 @@ async def explained(
 
 
 async def replay(path: Path, id: str, *, principal: str | None) -> dict[str, Any]:
-    """The composition once more, of what is there now: `{"id", "same", "changed", "text"}`. Raises NoSuchComposition."""
+    """The composition once more, of what is there now: `{"id", "same", "changed", "text"}`.
+
+    Raises NoSuchComposition.
+    """
     async with engine.opened(path) as opened:
         return await replayed(opened, id, principal=opened.principal(principal))
 
 
 async def replayed(opened: engine.Engine, id: str, *, principal: str, surface: str = "cli") -> dict[str, Any]:
-    """The same in a workspace that is open. Only whoever it was made for may: it is theirs to read. Raises
-    NoSuchComposition."""
+    """The same in a workspace that is open, for whoever it was made for alone: it is theirs to read.
+
+    Raises NoSuchComposition.
+    """
     saved = await _saved(opened, id)
     if saved is None or saved.principals != (principal,):
         raise NoSuchComposition(f"there is no composition {id} that was made for you")
