@@ -103,6 +103,7 @@ def ask_desk() -> str:
 name: desk
 description: Knows floors.
 model: own
+output: {lead: "heading: Next move"}
 channels: [cli, slack, web]
 scope: {globs: ["firms/**"]}
 ---
@@ -323,6 +324,12 @@ async def test_a_question_that_a_rule_stops_reaches_no_model(opened: engine.Engi
     assert outcome.text == "The question is not passed on by the rule 'no-pay': Not about pay."
 
 
+async def test_an_agent_that_declares_no_lead_leaves_none_in_its_runs(opened: engine.Engine):
+    outcome, _, _ = await asked(opened, ["Well."])
+
+    assert "lead" not in outcome.as_json()["config"], "what was sealed before there was a lead still verifies"
+
+
 async def test_addresses_of_the_answer_are_the_sources_or_the_workspaces(opened: engine.Engine):
     said = "See [wiki](https://wiki.x.example/a) or [this](https://evil.example/?d=77)."
 
@@ -424,6 +431,7 @@ async def test_an_agent_with_a_scope_reads_a_composed_document_first(opened: eng
     (call,) = outcome.run.calls
     assert (call.tool, call.label) == ("compose_context", "data")
     assert "Waits for papers." in str(model.asked[0].messages)
+    assert outcome.run.config.lead == "heading: Next move"
     assert [s.key for s in outcome.sources] == ["Firm#alder"]
     assert len(outcome.run.compositions) == 1
     assert [e.kind for e in seen if e.kind != "status"][:2] == ["started", "composed"]

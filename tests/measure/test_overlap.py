@@ -44,6 +44,19 @@ def test_what_leads_is_the_first_paragraph_and_what_stands_under_the_declared_he
     assert [led for _, _, led in traced(answer, lead="heading: Next move")] == [True, False, True]
 
 
+def test_a_saved_run_says_itself_which_heading_its_agent_declared_to_lead():
+    answer = "They agreed on €1,450.\n\n## Next move\n\nSend the data processing addendum."
+    declared = record.Config(model="m", lead="heading: Next move")
+
+    def led(config: record.Config, case: measure.Case | None = None) -> list[bool]:
+        reading = build.reading(answer, ONE, TWO, THREE, config=config)
+        return [f["led"] for f in OVERLAP.weigh(reading, case).details["findings"]]
+
+    assert led(record.Config(model="m")) == [True, False]
+    assert led(declared) == led(declared, measure.Case(id="c")) == [True, True]
+    assert led(declared, measure.Case(id="c", lead="first_paragraph")) == [True, False]
+
+
 def versions(*answers: str) -> list[measure.Pair]:
     runs = [
         build.run(answer, ONE, TWO, THREE, case_id="c", config=record.Config(model=f"m{i}"))

@@ -23,7 +23,7 @@ from ukai.context import reading, told
 from ukai.context.reader import Reader
 from ukai.kit import canonical, handle, ids
 from ukai.runtime import events, skills, turn
-from ukai.runtime.agent import CHANNELS, Agent, Skill
+from ukai.runtime.agent import CHANNELS, Agent, Output, Skill
 from ukai.runtime.bench import is_extractive
 from ukai.runtime.loop import COMPOSED, CONNECT
 from ukai.runtime.tools import Bound, Document, ToolSpec
@@ -265,6 +265,7 @@ def config(opened: engine.Engine, agent: Agent, skill: Skill | None = None) -> r
         prose=prose,
         guardrails={i: f"{g.version} {g.sha256}" for i, g in found.items()},
         skill=skill.name if skill is not None else None,
+        lead=agent.output.lead if agent.output != Output() else None,
     )
 
 

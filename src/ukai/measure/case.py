@@ -19,7 +19,8 @@ class Case:
     should_pass: tuple[str, ...] = ()
     """Rules that a person says must not fire on it."""
     should_fire: tuple[str, ...] = ()
-    lead: str = "first_paragraph"
-    """Which part of the answer counts as leading: `first_paragraph`, or `heading: Next move` (formats §1 `output`)."""
+    lead: str | None = None
+    """Which part of the answer counts as leading: `first_paragraph`, or `heading: Next move`; None is what the agent of
+    the run declared (formats §1 `output`)."""
     target_args: tuple[str, ...] = ()
     """Arguments that name what a call is about: a retry shares them."""

@@ -92,7 +92,7 @@ class _Line:
     should_pass: tuple[str, ...] = ()
     should_fire: tuple[str, ...] = ()
     cluster: str = ""
-    lead: str = "first_paragraph"
+    lead: str | None = None
     target_args: tuple[str, ...] = ()
     model: str = ""
     code: str = ""

@@ -15,6 +15,7 @@ from ukai.kit import figures
 from ukai.measure import content, names, passage, support
 from ukai.measure.reading import Reading, Seen, Unit
 
+FIRST = "first_paragraph"
 Method = Literal["cited", "figure", "name", "passage"]
 CITED = 0.25
 """A cited item only has to say it: the share of `citations`."""
@@ -52,8 +53,12 @@ class Traced:
         return frozenset(f.key for f in self.findings)
 
 
-def trace(reading: Reading, *, lead: str = "first_paragraph", says: float = passage.SAYS) -> Traced:
-    """The findings of one run's answer, in the order of their sentences. Worked out once a reading."""
+def trace(reading: Reading, *, lead: str | None = None, says: float = passage.SAYS) -> Traced:
+    """The findings of one run's answer, in the order of their sentences. Worked out once a reading.
+
+    `lead` None is the part that the run's agent declared to lead.
+    """
+    lead = lead or reading.run.config.lead or FIRST
     key = ("trace", lead, says)
     if key not in reading.memo:
         reading.memo[key] = _traced(reading, lead, says)

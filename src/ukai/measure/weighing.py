@@ -85,7 +85,7 @@ def _values(
         if score.check == "recall" and not score.unable:
             yield "recall", score.counts["recall"]
     if run.answer is not None:
-        yield "relayed", float(len(tracing.trace(reading, lead="first_paragraph").keys))
+        yield "relayed", float(len(tracing.trace(reading, lead=question.case.lead).keys))
     yield "calls", float(len(run.calls))
 
 

@@ -45,6 +45,8 @@ class Config:
     skill: str | None = None
     """The skill that whoever asked named (P5.1)."""
     corpus_snapshot: str | None = None
+    lead: str | None = None
+    """Which part of an answer its agent declares to lead, `heading: Next move`; None is the first paragraph."""
 
 
 @dataclass(frozen=True, kw_only=True)

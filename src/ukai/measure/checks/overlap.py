@@ -63,7 +63,7 @@ class Overlap:
         return scores
 
     def _trace(self, reading: Reading, case: Case | None) -> Traced:
-        return tracing.trace(reading, lead=case.lead if case else "first_paragraph", says=self.says)
+        return tracing.trace(reading, lead=case.lead if case else None, says=self.says)
 
     def _case(self, case: str, runs: Sequence[Pair]) -> tuple[Score, dict[str, list[float]]]:
         versions = groups.versions(runs)
