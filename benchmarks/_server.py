@@ -12,15 +12,19 @@ from ukai import store
 
 
 @contextmanager
-def server(url: str) -> Generator[str]:
-    """The URL given, or that of a server of its own with the settings that people get, gone afterwards."""
+def server(url: str, data: str = "") -> Generator[str]:
+    """The URL given, or that of a server of its own with the settings that people get.
+
+    Its folder is gone afterwards, unless it is `data`: there the next run finds what this one loaded.
+    """
     if url:
         yield url
         return
-    root = Path(tempfile.mkdtemp(prefix="ukai-bench-"))
+    root = Path(data or tempfile.mkdtemp(prefix="ukai-bench-")).absolute()
     data_dir = root / "postgres"
     try:
         yield store.embedded.ensure(data_dir)
     finally:
         store.embedded.stop(data_dir)
-        shutil.rmtree(root, ignore_errors=True)
+        if not data:
+            shutil.rmtree(root, ignore_errors=True)

@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ukai import store
-from ukai.context import view
+from ukai.context import following, view
 from ukai.context.clause import CompiledScope
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
@@ -43,8 +43,10 @@ class Bounds:
 @dataclass(frozen=True, kw_only=True)
 class _Kept:
     view: view.View
+    at: listing.Position
+    """Where the graph was when the view was last found to be true."""
     position: str
-    """Where the graph was when the view was last found to be true; empty: not to be relied on."""
+    """The same as one word; empty: not to be relied on."""
     answers: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict[Hashable, Any])
     """What retrieval came to, by question: ids and scores."""
 
@@ -116,11 +118,13 @@ class Views:
         kept = self._kept.get(name)
         if kept is None or not kept.position or kept.position != now.text:
             self.misses += 1
-            if await listing.count(tx, scope.clause, bounds.in_memory + 1) > bounds.in_memory:
+            made = await following.followed(tx, scope, types, cache, kept.view, kept.at) if kept else None
+            if made is None and await listing.count(tx, scope.clause, bounds.in_memory + 1) <= bounds.in_memory:
+                found = await listing.listed(tx, scope.clause)
+                made = await view.read(tx, scope, types, found, kept.view if kept else None)
+            if made is None or made.records > bounds.in_memory:
                 self._kept.pop(name, None)
                 return None
-            found = await listing.listed(tx, scope.clause)
-            made = await view.read(tx, scope, types, found, kept.view if kept else None)
         else:
             self.hits += 1
             made = kept.view
@@ -130,7 +134,7 @@ class Views:
             answers = None
         # Behind a transaction that is still open something may come in without moving the end of the feed.
         position = now.text if now.is_settled else ""
-        self._keep(name, _Kept(view=made, position=position, answers=answers or OrderedDict()))
+        self._keep(name, _Kept(view=made, at=now, position=position, answers=answers or OrderedDict()))
         return made
 
     def answers(self, scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache | None) -> Answers:

@@ -67,6 +67,27 @@ class Corpus:
         """How many different words each place holds."""
         return self.own.breadth(_numbered(self.group), self.groups)
 
+    def spliced(
+        self,
+        other: Corpus,
+        order: NDArray[np.int64],
+        *,
+        first: NDArray[np.int32],
+        last: NDArray[np.int32],
+        group: NDArray[np.int32],
+    ) -> Corpus:
+        """The rows that `order` names: numbers of these, then of those of `other`."""
+        return Corpus(
+            own=self.own.spliced(other.own, order),
+            title=self.title.spliced(other.title, order),
+            place=self.place.spliced(other.place, order),
+            first=first,
+            last=last,
+            is_part=np.concatenate([self.is_part, other.is_part])[order],
+            size=np.concatenate([self.size, other.size])[order],
+            group=group,
+        )
+
 
 def asked(question: str) -> tuple[str, ...]:
     """The whole question, then its sentences where several say something by themselves."""

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -22,7 +22,7 @@ from ukai.context import counted, rows, score
 from ukai.context.clause import CompiledScope
 from ukai.context.rows import views as listing
 from ukai.graph import schema
-from ukai.kit import bm25, canonical, handle
+from ukai.kit import bm25, handle
 from ukai.llm.cache import Cache
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 DEPTH = 2
 """Segments of a path that make a place."""
+
+_NO_EDGES = listing.packed_edges(0, 0)
 
 Key = tuple[UUID, str, int, bytes]
 """A passage as it stood: node, part, the record's version, the text's hash."""
@@ -65,8 +67,14 @@ class View:
     """The row of its record; -1 for a record."""
     places: Mapping[str, NDArray[np.int64]]
     """The first segments of a path -> the rows of the records that stand there."""
+    grounds: tuple[str, ...]
+    """By number in `corpus.group`: what stands together."""
+    marks: Mapping[UUID, bytes]
+    """Node -> hash over what is in here of it, in the order of the rows."""
+    edges: Mapping[UUID, bytes]
+    """Node -> `rows.views.edges_between`."""
     blobs: Mapping[Key, tuple[bytes, bytes, bytes]]
-    """Kept for the view that follows it when little has changed."""
+    """Kept for the view that follows it when much has changed."""
     rows: Mapping[str, int]
     """Handle -> row."""
     nodes: Mapping[UUID, int]
@@ -86,7 +94,7 @@ class View:
         """What it takes in memory, roughly."""
         arrays = sum(p.nbytes for p in (self.corpus.own, self.corpus.title, self.corpus.place))
         kept = sum(len(t) + len(p) + len(n) + 250 for t, p, n in self.blobs.values())
-        return arrays + kept + 600 * self.size + (0 if self.vectors is None else int(self.vectors.nbytes))
+        return arrays + kept + 900 * self.size + (0 if self.vectors is None else int(self.vectors.nbytes))
 
     def row_of(self, node: UUID, part: str) -> int | None:
         """The row of a passage: its own, or that of the record that it is a text of."""
@@ -123,15 +131,25 @@ async def read(
     """The view of what is `found` in the scope. What stands unchanged in the view `before` is not read again."""
     readable = await _readable(tx, scope, found)
     ordered = sorted(readable, key=lambda r: (r.type, r.key, r.ordinal, r.part))
-    nodes = list(dict.fromkeys(r.node for r in ordered))
-    token = canonical.sha256([_digest(ordered), await listing.edges_between(tx, nodes)])
+    marks = _marks(ordered)
+    edges = await listing.edges_between(tx, list(marks))
+    token = token_of(marks, edges)
     if before is not None and before.token == token:
         return before
     passages = [r for r in ordered if r.part]
     kept = {} if before is None else {k: b for r in passages if (b := before.blobs.get(k := _key(r))) is not None}
     wanted = sorted({r.node for r in passages if _key(r) not in kept})
     new = await listing.numbers(tx, wanted) if wanted else {}
-    return _made(token, ordered, types, kept | {_key(r): new[r.node, r.part] for r in passages if _key(r) not in kept})
+    blobs = kept | {_key(r): new[r.node, r.part] for r in passages if _key(r) not in kept}
+    made = _Making(types=types, blobs=blobs)
+    for row in ordered:
+        made.add(row)
+    return made.view(token, marks, edges)
+
+
+def token_of(marks: Mapping[UUID, bytes], edges: Mapping[UUID, bytes]) -> str:
+    """Equal only for views with the same in them, in the same order."""
+    return hashlib.sha256(b"".join(mark + edges.get(node, _NO_EDGES) for node, mark in marks.items())).hexdigest()
 
 
 async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:
@@ -181,24 +199,17 @@ def _key(row: listing.Listed) -> Key:
     return row.node, row.part, row.version, row.content
 
 
-def _digest(ordered: Sequence[listing.Listed]) -> str:
-    digest = hashlib.sha256()
+def _marks(ordered: Sequence[listing.Listed]) -> dict[UUID, bytes]:
+    found: dict[UUID, Any] = {}
     for r in ordered:
-        digest.update(f"{r.node.hex} {r.version} {r.part}\0{r.titled}\0".encode("utf-8", "surrogatepass"))
+        digest = found.get(r.node)
+        if digest is None:
+            digest = found[r.node] = hashlib.sha256(
+                f"{r.node.hex} {r.type}#{r.key}\0{r.path}\0".encode("utf-8", "surrogatepass")
+            )
+        digest.update(f"{r.version} {r.part}\0{r.titled}\0".encode("utf-8", "surrogatepass"))
         digest.update(r.content)
-    return digest.hexdigest()
-
-
-def _made(
-    token: str,
-    ordered: Sequence[listing.Listed],
-    types: Mapping[str, schema.Type],
-    blobs: Mapping[Key, tuple[bytes, bytes, bytes]],
-) -> View:
-    made = _Making(types=types, blobs=blobs)
-    for row in ordered:
-        made.add(row)
-    return made.view(token)
+    return {node: digest.digest() for node, digest in found.items()}
 
 
 class _Making:
@@ -253,14 +264,13 @@ class _Making:
         self._sizes.append(size)
         self._parent.append(parent)
 
-    def view(self, token: str) -> View:
+    def view(self, token: str, marks: Mapping[UUID, bytes], edges: Mapping[UUID, bytes]) -> View:
         """All that came in."""
         own, title, place = (bm25.Packed(n) for n in self._numbers)
         parent = np.array(self._parent, np.int32)
         is_part, size = parent >= 0, np.array(self._sizes, np.int32)
-        # The parts of one record are read together, without the record's own row before them.
-        alone = np.where(is_part, parent, -1 - np.arange(len(parent))).astype(np.int32)
-        first, last = score.spans(alone, size, is_part)
+        first, last = score.spans(alone(parent), size, is_part)
+        group, grounds = self._groups()
         corpus = score.Corpus(
             own=own,
             title=title,
@@ -269,7 +279,7 @@ class _Making:
             last=last,
             is_part=is_part,
             size=size,
-            group=self._groups(),
+            group=group,
         )
         return View(
             token=token,
@@ -278,12 +288,15 @@ class _Making:
             corpus=corpus,
             parent=parent,
             places=self._places(),
+            grounds=grounds,
+            marks=marks,
+            edges=edges,
             blobs=self._blobs,
             rows={e.id: i for i, e in enumerate(self._entries)},
             nodes=self._nodes,
         )
 
-    def _groups(self) -> NDArray[np.int32]:
+    def _groups(self) -> tuple[NDArray[np.int32], tuple[str, ...]]:
         """A number for each place: parts stand at their record's path, a record without parts in the place above."""
         wholes = {p for p in self._parent if p >= 0}
         numbers: dict[str, int] = {}
@@ -291,13 +304,18 @@ class _Making:
             e.path if p >= 0 or row in wholes else e.path.rpartition("/")[0]
             for row, (e, p) in enumerate(zip(self._entries, self._parent, strict=True))
         )
-        return np.array([numbers.setdefault(p, len(numbers)) for p in places], np.int32)
+        return np.array([numbers.setdefault(p, len(numbers)) for p in places], np.int32), tuple(numbers)
 
     def _places(self) -> dict[str, NDArray[np.int64]]:
         found: dict[str, list[int]] = {}
         for at in self._nodes.values():
             found.setdefault(place_of(self._entries[at].path), []).append(at)
         return {name: np.array(rows, np.int64) for name, rows in found.items()}
+
+
+def alone(parent: NDArray[np.int32]) -> NDArray[np.int32]:
+    """What is read together, by number: the parts of one record, without the record's own row before them."""
+    return np.where(parent >= 0, parent, -1 - np.arange(len(parent))).astype(np.int32)
 
 
 def place_of(path: str) -> str:

@@ -87,9 +87,26 @@ class Packed:
 
     def breadth(self, group: NDArray[np.int32], groups: int) -> NDArray[np.float64]:
         """How many different terms each group of documents holds. `group`: one number below `groups` a document."""
-        terms = np.unique(self._terms, return_inverse=True)[1]
-        pairs = np.unique(group[self._rows].astype(np.int64) * (int(terms.max(initial=0)) + 1) + terms)
-        return np.bincount(pairs // (int(terms.max(initial=0)) + 1), minlength=groups).astype(float)
+        terms = np.concatenate([[0], np.cumsum(np.diff(self._terms) != 0)])[: len(self._terms)]
+        pairs = np.sort(terms * groups + group[self._rows])  # not `np.unique`, which takes ten times as long
+        first = np.concatenate([[True], np.diff(pairs) != 0])[: len(pairs)]
+        return np.bincount(pairs[first] % max(groups, 1), minlength=groups).astype(float)
+
+    def spliced(self, other: Packed, order: NDArray[np.int64]) -> Packed:
+        """What `Packed` would make of the documents that `order` names: numbers of these, then of those of `other`."""
+        place = np.full(self.size + other.size, -1, np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        made = object.__new__(Packed)
+        made.size = len(order)
+        made.lengths = np.concatenate([self.lengths, other.lengths])[order]
+        stays, comes = place[self._rows], place[self.size + other._rows]
+        is_kept, is_new = stays >= 0, comes >= 0
+        terms = self._terms[is_kept]
+        at = np.searchsorted(terms, other._terms[is_new], "left")
+        made._terms = np.insert(terms, at, other._terms[is_new])
+        made._rows = np.insert(stays[is_kept], at, comes[is_new])
+        made._counts = np.insert(self._counts[is_kept], at, other._counts[is_new])
+        return made
 
     def tf(self, term: str) -> NDArray[np.float64]:
         """How often each document holds `term`, in their order."""

@@ -246,6 +246,18 @@ async def under(
     return [r[0] for r in rows]
 
 
+async def below(tx: Transaction, roots: Sequence[UUID], owning: Sequence[OwningEdge], limit: int) -> list[UUID]:
+    """`roots`, living or not, and what they own, up to OWNERS_DEPTH away, some of it more than once."""
+    if not owning:
+        return list(roots)[:limit]
+    step, more = _below(owning)
+    rows = await tx.fetch(
+        f"with recursive mine(id, depth) as (select unnest(%s::uuid[]), 0 union {step}) select id from mine limit %s",  # noqa: S608
+        (list(roots), *more, limit),
+    )
+    return [r[0] for r in rows]
+
+
 async def nodes(tx: Transaction, ids: Sequence[UUID]) -> list[Node]:
     """Those of `ids` that live, in the order of their ids."""
     rows = await tx.fetch(f"select {_NODE} from node n where n.id = any(%s) and n.alive order by n.id", (list(ids),))  # noqa: S608

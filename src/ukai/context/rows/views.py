@@ -7,8 +7,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ukai.context.rows import Clause, scanned
+from ukai.access import OwningEdge
+from ukai.context.rows import Clause, below, scanned
 from ukai.store import Transaction
+
+GRAPH = 1_000
+"""Bytes that one vector takes while the approximate index is made, besides its numbers (pgvector 0.8, m = 16)."""
+MOST_KB = 4 * 2**20
+"""Memory that making the approximate index may take."""
+
+
+_EDGE = "hashtextextended(e.id::text, e.version)"
 
 
 class Listed(NamedTuple):
@@ -35,17 +44,60 @@ class Position:
     """Two equal ones stand for the same graph, when the earlier one is settled."""
     is_settled: bool
     """No transaction that began before the last change is still open: nothing can come in behind it."""
+    cluster: int
+    end: tuple[str, int] | None
+    """The last change; None where what changes later cannot be told from the feed."""
+    since: tuple[int, int]
+    """What the graph and its passages have become later stands behind this place in the feed."""
 
 
 async def position(tx: Transaction) -> Position:
     """Where the feed of changes ends in this snapshot, and how far passages have followed it."""
     row = await tx.one(
-        "select coalesce(c.xid::text || ':' || c.seq, '') || ' ' || p.xid::text || ':' || p.seq || ' ' || p.cluster, "
-        "coalesce(c.xid, '0') < pg_snapshot_xmin(pg_current_snapshot()) from passage_cursor p "
+        "select p.cluster, c.xid::text, c.seq, p.xid::text, p.seq, pg_snapshot_xmin(pg_current_snapshot())::text, "
+        "exists (select 1 from passage where terms is null) from passage_cursor p "
         "left join (select xid, seq from change order by xid desc, seq desc limit 1) c on true"
     )
     assert row is not None
-    return Position(text=str(row[0]), is_settled=bool(row[1]))
+    # Passages that are still to be counted change without a change of the graph.
+    cluster, xid, seq, followed_xid, followed_seq, oldest, is_uncounted = row
+    return Position(
+        text=f"{'' if xid is None else f'{xid}:{seq}'} {followed_xid}:{followed_seq} {cluster}",
+        is_settled=int(xid or 0) < int(oldest) and not is_uncounted,
+        cluster=int(cluster),
+        end=None if xid is None or is_uncounted else (str(xid), int(seq)),
+        # All transactions before the oldest open one were seen, and passages follow in the order of the feed.
+        since=min((int(oldest), 0), (int(followed_xid), int(followed_seq))),
+    )
+
+
+async def moved(tx: Transaction, before: Position, owning: Sequence[OwningEdge], most: int) -> list[UUID] | None:
+    """The nodes of which a reader may see something else than `before`; None where that cannot be told.
+
+    Those that the feed names, both ends of edges that it names, and what all these own: rights pass down along edges.
+    Whoever has lost an owner is told of by the edge that went, and what hangs below by the edges that stayed.
+    """
+    if before.end is None:
+        return None
+    # A feed that was cut, or belongs to a database that was put in this one's place, does not tell all.
+    tells = await tx.value(
+        "select (floor_xid, floor_seq) <= (%s::xid8, %s) and exists (select 1 from change where xid = %s::xid8 "
+        "and seq = %s) and p.cluster = %s from feed, passage_cursor p",
+        (str(before.since[0]), before.since[1], *before.end, before.cluster),
+    )
+    if not tells:
+        return None
+    news = await tx.fetch(
+        "select kind = 'node', id from change where (xid, seq) > (%s::xid8, %s) limit %s",
+        (str(before.since[0]), before.since[1], most + 1),
+    )
+    if len(news) > most:
+        return None
+    edges = [id for is_node, id in news if not is_node]
+    ends = await tx.fetch("select unnest(array[src, dst]) from edge where id = any(%s)", (edges,)) if edges else []
+    roots = sorted({id for is_node, id in news if is_node} | {r[0] for r in ends})
+    found = await below(tx, roots, owning, most + 1) if roots else []
+    return None if len(found) > most else sorted(set(found))
 
 
 async def count(tx: Transaction, readable: Clause, stop_at: int) -> int:
@@ -90,16 +142,32 @@ async def numbers(tx: Transaction, nodes: Sequence[UUID]) -> dict[tuple[UUID, st
     return {(r[0], r[1]): (r[2], r[3], r[4]) for r in found}
 
 
-async def edges_between(tx: Transaction, nodes: Sequence[UUID]) -> str:
-    """Changes whenever an edge between two of these nodes comes, goes or changes."""
+async def edges_between(tx: Transaction, nodes: Sequence[UUID]) -> dict[UUID, bytes]:
+    """Of each of these nodes what changes whenever an edge from it to another of them comes, goes or changes."""
     found = await _binary(
         tx,
-        "select count(*)::text || ' ' || coalesce(sum(hashtextextended(e.id::text, e.version)), 0) "
+        f"select e.src, count(*), bit_xor({_EDGE}) "  # noqa: S608
         "from unnest(%s::uuid[]) n(id) join edge e on e.src = n.id "
-        "where e.alive and e.dst in (select unnest(%s::uuid[]))",
+        "where e.alive and e.dst in (select unnest(%s::uuid[])) group by e.src",
         (list(nodes), list(nodes)),
     )
-    return str(found[0][0])
+    return {r[0]: packed_edges(r[1], r[2]) for r in found}
+
+
+async def edges_from(tx: Transaction, nodes: Sequence[UUID], into: Sequence[UUID]) -> list[tuple[UUID, UUID, int]]:
+    """`(source, target, number)` of the edges from these nodes, and from those that have one into one of `into`."""
+    found = await _binary(
+        tx,
+        "with s as (select unnest(%s::uuid[]) as id union select src from edge where alive and dst = any(%s)) "  # noqa: S608
+        f"select e.src, e.dst, {_EDGE} from s join edge e on e.src = s.id where e.alive",
+        (list(nodes), list(into)),
+    )
+    return [(r[0], r[1], int(r[2])) for r in found]
+
+
+def packed_edges(count: int, number: int) -> bytes:
+    """So many edges whose numbers, one over the other, come to `number`."""
+    return count.to_bytes(8, "big") + number.to_bytes(8, "big", signed=True)
 
 
 async def matching(tx: Transaction, readable: Clause, words: Sequence[str], limit: int) -> list[UUID]:
@@ -211,7 +279,11 @@ async def make_vector_index(tx: Transaction, width: int) -> None:
     if await tx.value("select to_regclass(%s) is not null", (f"passage_vector_{width}",)):
         return
     await tx.execute("set local statement_timeout = 0")
-    await tx.execute("set local maintenance_work_mem = '1GB'")
+    # Whatever has no place in memory is added to a file instead, one by one, which takes many times as long.
+    need = (2 * width + GRAPH) * int(await tx.value("select count(*) from passage_vector"))
+    await tx.execute(
+        "select set_config('maintenance_work_mem', %s, true)", (f"{min(max(need >> 10, 65_536), MOST_KB)}kB",)
+    )
     await tx.execute(
         f"create index if not exists passage_vector_{width} on passage_vector "
         f"using hnsw ((vector::halfvec({width})) halfvec_cosine_ops)"

@@ -1,0 +1,168 @@
+"""A view that follows the feed of changes: what it names is read again, all else stays where it is.
+
+Equal in every part to what `view.read` makes of the same graph, so that no document tells which way its view came.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import numpy as np
+
+from ukai import store
+from ukai.context import score, view
+from ukai.context.clause import CompiledScope
+from ukai.context.rows import views as listing
+from ukai.context.view import View
+from ukai.graph import schema
+from ukai.llm.cache import Cache
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST = 2_000
+"""Records that are read one by one; where more have changed, the whole scope is listed."""
+
+
+async def followed(
+    tx: store.Transaction,
+    scope: CompiledScope,
+    types: Mapping[str, schema.Type],
+    cache: Cache | None,
+    before: View,
+    since: listing.Position,
+) -> View | None:
+    """The view in this snapshot, of what it was when the feed stood at `since`. None: it has to be read as a whole."""
+    changed = await listing.moved(tx, since, scope.owning, MOST)
+    if changed is None or not before.size:
+        return None
+    gone = {node for node in changed if node in before.nodes}
+    fresh = await view.read(tx, scope, types, await listing.listed_of(tx, scope.clause, changed))
+    if not gone and not fresh.size:
+        return before
+    if len(gone) == before.records:
+        return None
+    edges = await _edges(tx, before, fresh, gone)
+    if fresh.marks == {node: before.marks[node] for node in fresh.marks if node in gone} and len(gone) == fresh.records:
+        return (
+            before if edges == before.edges else replace(before, edges=edges, token=view.token_of(before.marks, edges))
+        )
+    is_whole = before.corpus.is_part.any() or fresh.corpus.is_part.any()  # a part's vector is made of those around it
+    if cache is not None and before.vectors is not None and not before.missing and not is_whole:
+        fresh = await view.with_vectors(tx, fresh, cache)
+    return _Splice(before, fresh, gone).view(edges)
+
+
+async def _edges(tx: store.Transaction, before: View, fresh: View, gone: set[UUID]) -> Mapping[UUID, bytes]:
+    """What is known of each node's edges to others of the view."""
+    came, went = fresh.nodes.keys() - gone, gone - fresh.nodes.keys()
+    found: dict[UUID, list[int]] = defaultdict(list)
+    for source, target, number in await listing.edges_from(tx, sorted(fresh.nodes), sorted(came | went)):
+        is_inside = target in fresh.nodes or (target in before.nodes and target not in gone)
+        found[source].extend([number] if is_inside else [])
+    edges = {node: known for node, known in before.edges.items() if node not in gone and node not in found}
+    for node, numbers in found.items():
+        if numbers and (node in fresh.nodes or (node in before.nodes and node not in gone)):
+            edges[node] = listing.packed_edges(len(numbers), int(np.bitwise_xor.reduce(np.array(numbers, np.int64))))
+    return edges
+
+
+class _Splice:
+    """Some rows of a view taken out and others put in, in the order that all of them have."""
+
+    def __init__(self, before: View, fresh: View, gone: set[UUID]) -> None:
+        self._before, self._fresh, self._gone = before, fresh, gone
+        rows = np.arange(before.size)
+        record = np.where(before.parent >= 0, before.parent, rows)
+        kept = np.flatnonzero(~np.isin(record, [before.nodes[node] for node in gone]))
+        heads = kept[before.parent[kept] < 0].tolist()
+        at = np.zeros(fresh.size, np.int64)
+        for row in range(fresh.size):
+            if fresh.parent[row] >= 0:
+                at[row] = at[fresh.parent[row]]
+                continue
+            behind = bisect_left(heads, _name(fresh, row), key=lambda head: _name(before, head))
+            at[row] = np.searchsorted(kept, heads[behind]) if behind < len(heads) else len(kept)
+        self._order = np.insert(kept, at, before.size + np.arange(fresh.size))
+        """Row -> its row before; of a fresh one, its row there behind all of these."""
+        self._row = np.full(before.size + fresh.size, -1, np.int64)
+        self._row[self._order] = np.arange(len(self._order))
+
+    def view(self, edges: Mapping[UUID, bytes]) -> View:
+        """The whole of it."""
+        before, fresh, order = self._before, self._fresh, self._order
+        both = (*before.entries, *fresh.entries)
+        entries = tuple(both[row] for row in order.tolist())
+        parent = self._parents()
+        marks_of = {**before.marks, **fresh.marks}
+        nodes = {entries[row].node: row for row in np.flatnonzero(parent < 0).tolist()}
+        marks = {node: marks_of[node] for node in nodes}
+        blobs = {key: blob for key, blob in before.blobs.items() if key[0] not in self._gone}
+        group, grounds = self._groups()
+        is_part, size = parent >= 0, np.concatenate([before.corpus.size, fresh.corpus.size])[order]
+        first, last = score.spans(view.alone(parent), size, is_part)
+        return View(
+            token=view.token_of(marks, edges),
+            entries=entries,
+            records=len(nodes),
+            corpus=before.corpus.spliced(fresh.corpus, order, first=first, last=last, group=group),
+            parent=parent,
+            places=self._places(),
+            grounds=grounds,
+            marks=marks,
+            edges=edges,
+            blobs=blobs | dict(fresh.blobs),
+            rows={entry.id: row for row, entry in enumerate(entries)},
+            nodes=nodes,
+            vectors=self._vectors(),
+            missing=fresh.missing,
+        )
+
+    def _parents(self) -> NDArray[np.int32]:
+        before, fresh = self._before.parent, self._fresh.parent
+        parent = np.concatenate([before, np.where(fresh >= 0, fresh + len(before), -1)])[self._order]
+        return np.where(parent >= 0, self._row[parent], -1).astype(np.int32)
+
+    def _groups(self) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """Numbered anew, in the order in which they come."""
+        before, fresh = self._before, self._fresh
+        assert before.corpus.group is not None
+        assert fresh.corpus.group is not None
+        numbers = {ground: number for number, ground in enumerate(before.grounds)}
+        others = np.array([numbers.setdefault(ground, len(numbers)) for ground in fresh.grounds], np.int32)
+        group = np.concatenate([before.corpus.group, others[fresh.corpus.group] if fresh.size else fresh.corpus.group])
+        used, first, place = np.unique(group[self._order], return_index=True, return_inverse=True)
+        in_order = np.argsort(first)
+        names = list(numbers)
+        rank = np.empty(len(used), np.int32)
+        rank[in_order] = np.arange(len(used), dtype=np.int32)
+        return rank[place], tuple(names[int(number)] for number in used[in_order])
+
+    def _places(self) -> dict[str, NDArray[np.int64]]:
+        found: dict[str, NDArray[np.int64]] = {}
+        there = {name: rows + self._before.size for name, rows in self._fresh.places.items()}
+        for name in self._before.places.keys() | there.keys():
+            rows = [v[name] for v in (self._before.places, there) if name in v]
+            moved = self._row[np.concatenate(rows)]
+            if len(moved := np.sort(moved[moved >= 0])):
+                found[name] = moved
+        return found
+
+    def _vectors(self) -> NDArray[np.float32] | None:
+        if self._fresh.vectors is None or self._before.vectors is None:
+            return None
+        is_new = self._order >= self._before.size
+        vectors = self._before.vectors[np.where(is_new, 0, self._order)]
+        vectors[is_new] = self._fresh.vectors[self._order[is_new] - self._before.size]
+        return vectors
+
+
+def _name(of: View, row: int) -> tuple[str, str]:
+    """What records are in order of: type and key."""
+    entry = of.entries[row]
+    return entry.type, entry.id[len(entry.type) + 1 :]

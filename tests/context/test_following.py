@@ -1,0 +1,96 @@
+"""A view that follows the feed of changes is the one that a whole reading gives, whatever was written (C38-C39)."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.context import world
+from tests.context.test_composing import EVERYWHERE
+from tests.context.test_reading import company
+from tests.context.world import ANN, BEN, MIRA, TESS
+from ukai import store
+from ukai.context import Scope, cache, following
+from ukai.context.clause import CompiledScope
+from ukai.context.view import View
+from ukai.kit import bm25
+
+MEMOS = Scope(globs=("memos/**", "talks/**"))
+Write = Callable[[random.Random, int], list[dict[str, Any]]]
+FIRMS, MEMO_IDS = ("alder", "birch", "cedar"), ("a1", "a3", "c1")
+REMOVED = {9: "Memo#a2", 19: "Talk#t1", 29: "Firm#birch"}
+WRITES: dict[str, Write] = {
+    "another owner": lambda r, _: [world.change(f"Firm#{r.choice(FIRMS)}", owner=r.choice([ANN, BEN]))],
+    "another tier": lambda r, n: [world.change(f"Firm#{r.choice(FIRMS)}", tier=f"t{n}")],
+    "a new memo": lambda r, n: world.memo(
+        f"{r.choice('abz')}n{n}", r.choice(FIRMS), f"A rollout of gates {n}", title=f"T{n}"
+    ),
+    "other readers": lambda r, _: [
+        world.change(f"Memo#{r.choice(MEMO_IDS)}", readers=r.choice([world.STAFF, ["group:managers"]]))
+    ],
+    "another text": lambda r, n: [
+        world.change(f"Memo#{r.choice(MEMO_IDS)}", body=f"Other words about a depot {n} " * 3)
+    ],
+    "a talk": lambda r, n: world.talk(f"n{n}", r.choice(FIRMS), "We wait.", ("Bo", f"For {n} gates."), title=f"On {n}"),
+    "a month": lambda r, n: world.month(r.choice(FIRMS), f"2027-{n:02}", n),
+    "an edge": lambda r, n: [
+        world.firm(f"f{n}", r.choice([ANN, BEN]), name=f"F{n} Works"),
+        world.edge("rival", f"Firm#{r.choice(FIRMS)}", "") | {"to": {"ref": f"$firm-f{n}"}},
+    ],
+}
+
+
+async def seen(w: world.World, views: cache.Views, who: str, scope: Scope) -> View:
+    reader = world.reader(who)
+    compiled = CompiledScope(rights=reader.rights, edges=reader.edges, scopes=(scope,))
+    bounds = cache.Bounds(in_memory=10_000, exact=10_000)
+    async with w.db.snapshot() as tx:
+        found = await views.get(tx, compiled, types=w.types, cache=w.cache, bounds=bounds)
+    assert found is not None
+    return found
+
+
+def plain(value: Any) -> Any:
+    """Of a view all that can be compared."""
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.tolist()
+    if isinstance(value, bm25.Packed):
+        postings = zip(value._terms.tolist(), value._rows.tolist(), value._counts.tolist(), strict=True)  # pyright: ignore[reportPrivateUsage]
+        return value.size, plain(value.lengths), sorted(postings)
+    if dataclasses.is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return [(k, plain(v)) for k, v in sorted(value.items(), key=str)]
+    return value
+
+
+async def test_whatever_is_written_a_view_that_follows_is_the_one_that_is_read(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await company(database)
+    views, draw, ways = cache.Views(), random.Random(11), list[bool]()
+    real = following.followed
+
+    async def counted(*given: Any) -> View | None:
+        found = await real(*given)
+        ways.append(found is not None)
+        return found
+
+    monkeypatch.setattr(following, "followed", counted)
+    readers = [(ANN, EVERYWHERE), (BEN, EVERYWHERE), (TESS, EVERYWHERE), (MIRA, EVERYWHERE), (MIRA, MEMOS)]
+    for number in range(30):
+        removed = [world.remove(REMOVED[number])] if number in REMOVED else []
+        await w.write(*(removed or WRITES[draw.choice(sorted(WRITES))](draw, number)))
+        if draw.random() < 0.7:
+            await w.follow()
+        for who, scope in readers:
+            moved, whole = await seen(w, views, who, scope), await seen(w, cache.Views(), who, scope)
+            assert plain(moved) == plain(whole), number
+            assert np.array_equal(moved.corpus.breadth, whole.corpus.breadth)
+
+    assert ways.count(True) > 100
