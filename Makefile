@@ -49,6 +49,7 @@ format: $(STAMP)
 lock:
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --all-extras --group dev --group build -o requirements/dev.txt
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --all-extras --group build -o requirements/run.txt
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --extra embedded --group peers --group build -o requirements/peers.txt
 
 clean:
 	rm -rf $(VENV)

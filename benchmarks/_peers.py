@@ -1,159 +1,162 @@
-"""Recall of LlamaIndex and Haystack hybrid pipelines on the sets of `ukai bench recall`, same vectors, same budgets.
+"""LlamaIndex and Haystack as people put them together for hybrid retrieval, over nodes whose vectors are given.
 
-Runs in an environment of its own, since neither is needed for anything else:
-
-    pip install "llama-index-core~=0.14" llama-index-retrievers-bm25 "haystack-ai~=3.4"
-    python benchmarks/_peers.py CASES VECTORS_FILE [SET ..]
-
-CASES is the folder of `ukai bench recall --cases`; VECTORS_FILE is what that run has kept (a text's sha256 and 384
-floats a record). A node is an item with its title and text; children of tables are left out, which is the better choice
-for both. Each pipeline fuses its own BM25 with the cosine of the given vectors by reciprocal rank, inside the scope of
-the case, and whole nodes are taken in order until one does not fit: characters over four. No text is embedded here.
+Both get: BM25 over the node's text and cosine over the given vector, in memory, fused by reciprocal rank (each
+library's own, k as it comes), and one node an item. Every node has its path as metadata, so that equal texts are not
+taken for one. What a library embeds is nothing: question vectors are handed in.
 """
 
+# Both come without types that hold.
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
-import json
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
+import logging
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-BUDGETS = (2_500, 5_000, 10_000, 15_000)
-SETS = {
-    "spider2": ("spider2", "cases"),
-    "spider2-whole": ("spider2", "cases_unscoped"),
-    "locomo": ("locomo", "cases"),
-    "qmsum": ("qmsum", "cases"),
-    "tau_banking": ("tau_banking", "cases"),
-}
-Retrieve = Callable[[str, list[float]], Sequence[int]]
+os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")  # read when haystack is imported
+PACKAGES = {"LlamaIndex": "llama-index-core", "Haystack": "haystack-ai"}
 
 
-def main(folder: Path, file: Path, *names: str) -> None:
-    """One line a set and pipeline."""
-    known = vectors(file)
-    for name in names or SETS:
-        place, cases = SETS[name]
-        items = [i for i in lines(folder / place / "items.jsonl") if "parent" not in i]
-        asked = list(lines(folder / place / f"{cases}.jsonl"))
-        for pipeline in (llama_index, haystack):
-            started = time.perf_counter()
-            shares = [row for scope in scopes(asked) for row in measured(scope, items, known, pipeline)]
-            ms = (time.perf_counter() - started) * 1e3 / len(shares)
-            told = " ".join(f"{v:.3f}" for v in np.mean(shares, axis=0))
-            sys.stdout.write(f"{name} {pipeline.__name__} {told} {ms:.0f} ms a question\n")
-            sys.stdout.flush()
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """What a pipeline finds."""
+
+    id: str
+    text: str
+    vector: NDArray[np.float32]
+    shown: float
+    """Tokens of what a document shows of it, counted when it is loaded."""
+    area: str = ""
+    """What a filter narrows to."""
+    parent: str = ""
+    """The larger piece that it may be merged into."""
 
 
-def scopes(cases: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    """Cases with the same scope, so that an index is made once."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for case in cases:
-        found.setdefault(json.dumps(case.get("scope")), []).append(case)
-    yield from found.values()
+Retrieve = Callable[[str, list[float]], list[str]]
+"""Question and its vector -> ids of nodes, best first."""
 
 
-def measured(
-    cases: Sequence[Mapping[str, Any]],
-    items: Sequence[Mapping[str, Any]],
-    known: Mapping[bytes, Any],
-    pipeline: Callable[[Sequence[str], np.ndarray], Retrieve],
-) -> Iterator[list[float]]:
-    """Of each case the share of required items that the budget holds whole."""
-    prefixes = [g.removesuffix("**") for g in (cases[0].get("scope") or {}).get("globs", [])]
-    inside = [i for i in items if not prefixes or any(i["path"].startswith(p) for p in prefixes)]
-    texts = [f"{i['title']}\n{i['text']}" for i in inside]
-    given = np.array([known[content(i, t)] for i, t in zip(inside, texts, strict=True)])
-    retrieve = pipeline(texts, given)
-    for case in cases:
-        order = retrieve(case["question"], known[sha256(case["question"].encode()).digest()].tolist())
-        used, held = 0.0, {b: set[str]() for b in BUDGETS}
-        for n in order:
-            used += len(texts[n]) / 4
-            for budget in BUDGETS:
-                if used <= budget:
-                    held[budget].add(inside[n]["id"])
-        yield [len(held[b] & set(case["required"])) / len(case["required"]) for b in BUDGETS]
+def are_installed() -> bool:
+    """They come with requirements/peers.txt only."""
+    return all(find_spec(name) for name in ("llama_index", "haystack", "bm25s"))
 
 
-def content(item: Mapping[str, Any], text: str) -> bytes:
-    """Turns are embedded without their speaker, everything else below its title."""
-    said = item["text"] if item["type"] == "turn" or not item["title"] else text
-    return sha256(said.encode()).digest()
+def versions() -> dict[str, str]:
+    """Pipeline -> its version."""
+    return {name: metadata.version(package) for name, package in PACKAGES.items()}
 
 
-def llama_index(texts: Sequence[str], given: np.ndarray) -> Retrieve:
-    """QueryFusionRetriever over a vector index and BM25."""
-    from llama_index.core import QueryBundle, VectorStoreIndex
-    from llama_index.core.embeddings import MockEmbedding
-    from llama_index.core.llms import MockLLM
-    from llama_index.core.retrievers import QueryFusionRetriever
-    from llama_index.core.schema import TextNode
-    from llama_index.retrievers.bm25 import BM25Retriever
-
-    nodes = [
-        TextNode(id_=str(n), text=t, embedding=v.tolist()) for n, (t, v) in enumerate(zip(texts, given, strict=True))
-    ]
-    index = VectorStoreIndex(nodes, embed_model=MockEmbedding(embed_dim=given.shape[1]))
-    both = [
-        index.as_retriever(similarity_top_k=len(nodes)),
-        BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=len(nodes)),
-    ]
-    fusion = QueryFusionRetriever(
-        both, llm=MockLLM(), num_queries=1, similarity_top_k=len(nodes), mode="reciprocal_rerank", use_async=False
-    )
-
-    def retrieve(question: str, vector: list[float]) -> list[int]:
-        found = fusion.retrieve(QueryBundle(query_str=question, embedding=vector))
-        return [int(n.node.node_id) for n in found]
-
-    return retrieve
+def llama_index(nodes: Sequence[Node], *, depth: int, areas: Sequence[str] = ()) -> Retrieve:
+    """QueryFusionRetriever over a VectorStoreIndex and a BM25Retriever, each `depth` deep, filtered to `areas`."""
+    return _ids(_fusion(_text_nodes(nodes), depth=depth, areas=areas))
 
 
-def haystack(texts: Sequence[str], given: np.ndarray) -> Retrieve:
-    """An in-memory store with both retrievers and a joiner by reciprocal rank."""
+def auto_merging(nodes: Sequence[Node], *, depth: int, areas: Sequence[str] = ()) -> Retrieve:
+    """The same fusion below an AutoMergingRetriever: where most of a parent's nodes are found, it stands for them."""
+    from llama_index.core import StorageContext
+    from llama_index.core.retrievers import AutoMergingRetriever
+    from llama_index.core.schema import NodeRelationship, TextNode
+
+    made = _text_nodes(nodes)
+    parents: dict[str, list[Any]] = {}
+    for node, given in zip(made, nodes, strict=True):
+        parents.setdefault(given.parent, []).append(node)
+    wholes: list[Any] = []
+    for parent, children in parents.items():
+        whole = TextNode(id_=parent, text="\n".join(c.text for c in children))
+        whole.relationships[NodeRelationship.CHILD] = [c.as_related_node_info() for c in children]
+        for child in children:
+            child.relationships[NodeRelationship.PARENT] = whole.as_related_node_info()
+        wholes.append(whole)
+    storage = StorageContext.from_defaults()
+    storage.docstore.add_documents([*made, *wholes])
+    return _ids(AutoMergingRetriever(_fusion(made, depth=depth, areas=areas), storage))
+
+
+def haystack(nodes: Sequence[Node], *, depth: int, areas: Sequence[str] = ()) -> Retrieve:
+    """A pipeline of InMemoryBM25Retriever, InMemoryEmbeddingRetriever and DocumentJoiner, filtered to `areas`."""
     from haystack import Document, Pipeline
     from haystack.components.joiners import DocumentJoiner
     from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
     from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-    store = InMemoryDocumentStore(embedding_similarity_function="cosine")
+    logging.getLogger("haystack").setLevel(logging.ERROR)
+    # Vectors have length one already: the dot product is the cosine, and cheaper.
+    store = InMemoryDocumentStore(embedding_similarity_function="dot_product", shared=False, return_embedding=False)
     store.write_documents(
-        [
-            Document(id=str(n), content=t, embedding=v.tolist())
-            for n, (t, v) in enumerate(zip(texts, given, strict=True))
-        ]
+        [Document(id=n.id, content=n.text, embedding=n.vector.tolist(), meta={"area": n.area}) for n in nodes]
     )
+    within = {"field": "meta.area", "operator": "in", "value": list(areas)} if areas else None
     pipeline = Pipeline()
-    pipeline.add_component("words", InMemoryBM25Retriever(store, top_k=len(texts)))
-    pipeline.add_component("meaning", InMemoryEmbeddingRetriever(store, top_k=len(texts)))
-    pipeline.add_component("join", DocumentJoiner(join_mode="reciprocal_rank_fusion", top_k=len(texts)))
+    pipeline.add_component("words", InMemoryBM25Retriever(store, filters=within, top_k=depth))
+    pipeline.add_component("meaning", InMemoryEmbeddingRetriever(store, filters=within, top_k=depth))
+    pipeline.add_component("join", DocumentJoiner(join_mode="reciprocal_rank_fusion"))
     pipeline.connect("words", "join")
     pipeline.connect("meaning", "join")
 
-    def retrieve(question: str, vector: list[float]) -> list[int]:
+    def retrieve(question: str, vector: list[float]) -> list[str]:
         made = pipeline.run({"words": {"query": question}, "meaning": {"query_embedding": vector}})
-        return [int(d.id) for d in made["join"]["documents"]]
+        return [d.id for d in made["join"]["documents"]]
 
     return retrieve
 
 
-def vectors(file: Path) -> dict[bytes, np.ndarray]:
-    """What a run of `ukai bench recall` has kept."""
-    record = np.dtype([("key", "S32"), ("vector", "<f4", (384,))])
-    return {bytes(r["key"]).ljust(32, b"\0"): r["vector"] for r in np.fromfile(file, record)}
+PIPELINES: Mapping[str, Callable[..., Retrieve]] = {"LlamaIndex": llama_index, "Haystack": haystack}
 
 
-def lines(path: Path) -> Iterator[dict[str, Any]]:
-    """One object a line."""
-    with path.open(encoding="utf-8") as file:
-        yield from map(json.loads, file)
+def _text_nodes(nodes: Sequence[Node]) -> list[Any]:
+    from llama_index.core.schema import TextNode
+
+    hidden = ["path", "area"]
+    return [
+        TextNode(
+            id_=n.id,
+            text=n.text,
+            embedding=n.vector.tolist(),
+            metadata={"path": n.id, "area": n.area},
+            excluded_embed_metadata_keys=hidden,
+            excluded_llm_metadata_keys=hidden,
+        )
+        for n in nodes
+    ]
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])
+def _fusion(nodes: Sequence[Any], *, depth: int, areas: Sequence[str]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of their own imports
+        from llama_index.core import VectorStoreIndex
+        from llama_index.core.embeddings import MockEmbedding
+        from llama_index.core.llms import MockLLM
+        from llama_index.core.retrievers import QueryFusionRetriever
+        from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
+        from llama_index.retrievers.bm25 import BM25Retriever
+
+    depth = min(depth, len(nodes))
+    within = MetadataFilters(filters=[MetadataFilter(key="area", value=list(areas), operator=FilterOperator.IN)])
+    narrowed = {"filters": within} if areas else {}
+    index = VectorStoreIndex(nodes, embed_model=MockEmbedding(embed_dim=len(nodes[0].embedding)))
+    both = [
+        BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=depth, **narrowed),
+        index.as_retriever(similarity_top_k=depth, **narrowed),
+    ]
+    return QueryFusionRetriever(
+        both, llm=MockLLM(), num_queries=1, similarity_top_k=2 * depth, mode="reciprocal_rerank", use_async=False
+    )
+
+
+def _ids(retriever: Any) -> Retrieve:
+    from llama_index.core import QueryBundle
+
+    def retrieve(question: str, vector: list[float]) -> list[str]:
+        return [n.node.node_id for n in retriever.retrieve(QueryBundle(query_str=question, embedding=vector))]
+
+    return retrieve

@@ -12,7 +12,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,7 @@ def run(options: Mapping[str, str]) -> Report:
     wanted = options.get("sets", ",".join(SETS)).split(",")
     every, seeds = int(options.get("every", 1)), int(options.get("seeds", 1))
     vectors = Path(options["vectors"]) if "vectors" in options else None
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(options["cases"]) if "cases" in options else _made(Path(scratch))
+    with cases_of(options) as folder:
         how = recall.Wanted(vectors=vectors, every=every, seeds=seeds)
         ours = {name: _measured(folder, name, how) for name in wanted}
     baseline = Path(options.get("baseline", BASELINE))
@@ -55,12 +55,18 @@ def run(options: Mapping[str, str]) -> Report:
     return Report(figures=_flat(figures), ratios=_against_chance(figures), notes=_notes(ours, baseline, every, table))
 
 
-def _made(scratch: Path) -> Path:
+@contextmanager
+def cases_of(options: Mapping[str, str]) -> Generator[Path]:
+    """The folder that is named, or one made of the shared data."""
+    if "cases" in options:
+        yield Path(options["cases"])
+        return
     tool = DATA.parent / "tools" / "recall_cases.py"
     if not tool.exists():
         raise SystemExit("the shared data and its tool are not there: set UKAI_SHARED_DATA, or name --cases")
-    subprocess.run([sys.executable, str(tool), str(DATA), str(scratch), "--no-floors"], check=True, capture_output=True)
-    return scratch
+    with tempfile.TemporaryDirectory() as scratch:
+        subprocess.run([sys.executable, str(tool), str(DATA), scratch, "--no-floors"], check=True, capture_output=True)
+        yield Path(scratch)
 
 
 def _measured(folder: Path, name: str, wanted: recall.Wanted) -> recall.Report:
