@@ -15,7 +15,8 @@ import pytest
 
 from tests.context.world import Hashed
 from ukai import catalog, gate, measure, record
-from ukai.app import ask, connect, engine, identity, promotion
+from ukai.app import ask, connect, context, engine, identity, promotion, run, tooling
+from ukai.app.evals import answering
 from ukai.app.identity import Place
 from ukai.app.provided import PROVIDED
 from ukai.connect import pull
@@ -26,12 +27,14 @@ from ukai.gate import domains
 from ukai.gate.author import Author
 from ukai.kit.clock import FixedClock
 from ukai.llm.cache import Cache
+from ukai.llm.cassette import Cassette
 from ukai.llm.scripted import Asked, Call, Scripted, Step, Wait
 from ukai.measure.reading import Reading
 from ukai.runtime import events
 from ukai.runtime.rules import BY_CODE
 from ukai.runtime.rules.judged import Judged
 from ukai.runtime.skills import UnknownSkill
+from ukai.runtime.tools import Document
 
 NOW = datetime(2026, 11, 20, 8, tzinfo=UTC)
 ANN, BEN, CAT = "ann@x.example", "ben@x.example", "cat@x.example"
@@ -435,6 +438,41 @@ async def test_an_agent_with_a_scope_reads_a_composed_document_first(opened: eng
     assert [s.key for s in outcome.sources] == ["Firm#alder"]
     assert len(outcome.run.compositions) == 1
     assert [e.kind for e in seen if e.kind != "status"][:2] == ["started", "composed"]
+
+
+async def test_a_run_refers_to_every_document_that_was_composed_for_it(opened: engine.Engine):
+    steps = [Call("compose_context", {"question": "What does Alder wait for?"}), "For papers. [Firm#alder]"]
+
+    outcome, seen, _ = await asked(opened, steps, agent="desk")
+
+    why = await run.why(opened, ANN, outcome.run.run_id)
+    reports = [await context.explained(opened, id, None, principal=ANN, surface="web") for id in why["compositions"]]
+    assert len(reports) == len(set(outcome.run.compositions)) == 2, "what the page of the run shows"
+    assert [e.about for e in outcome.run.events if e.kind in ("composition", "call")] == [
+        outcome.run.compositions[0],
+        "call-1",
+        outcome.run.compositions[1],
+        "call-2",
+    ]
+    assert [e.data["composition"] for e in seen if e.kind == "composed"] == list(outcome.run.compositions)
+
+
+async def test_a_composed_document_is_played_again_from_a_cassette_as_it_was(opened: engine.Engine, tmp_path: Path):
+    cassette = Cassette(path=tmp_path / "c.jsonl", is_recording=True)
+    tape = answering.Tape(asking=answering.Asking(opened=opened, parts={}, cassette=cassette), rep=1)
+    reader = Reader(rights=opened.rights(opened.agent("desk"), ANN, "cli"), edges=())
+    hand = tooling.Hand(principal=ANN, run_id="r", reader=reader)
+    (tool,) = [
+        b
+        for b in tooling.bound(replace(opened, tape=tape), opened.agent("desk"), hand)
+        if b.spec.name == "compose_context"
+    ]
+
+    first = await tool.call(question="What of Alder?")
+    again = await tool.call(question="What of Alder?")
+
+    assert isinstance(first, Document)
+    assert (first.id, first.shown, list(first.items)) == (again.id, again.shown, list(again.items))
 
 
 async def test_what_was_said_before_in_the_conversation_comes_first(opened: engine.Engine):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 from pydantic_ai import Agent, RunContext, Tool, UsageLimits
 from pydantic_ai import exceptions as engine
@@ -50,7 +50,12 @@ COMPOSED = "compose_context"
 """The tool under whose name a document stands in the conversation that was composed before the model was asked."""
 
 Ending = Literal["answered", "budget", "error"]
-Keep = Callable[[record.Call], Awaitable[None]]
+
+
+class Keep(Protocol):
+    """Keeps a call before the model sees its result; `document` is what it composed, where it composed something."""
+
+    async def __call__(self, call: record.Call, /, document: Document | None = None) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +169,8 @@ async def _opening(
             label_rule="returned" if document.items else "empty",
             items=tuple(document.items),
             raw_sha256=hashlib.sha256(canonical.dumps(document.shown).encode()).hexdigest(),
-        )
+        ),
+        document,
     )
     kept.set()
     return [
@@ -232,7 +238,8 @@ async def _called(bound: Bound, arguments: Mapping[str, Any], calls: _Calls) -> 
         outcome, error = await _outcome(bound, arguments, made=calls.made[identity])
         document = outcome.result if isinstance(outcome.result, Document) else None
         outcome = outcome if document is None else replace(outcome, result=document.shown)
-        shown, is_cut = _cut(outcome.result)
+        # A document has a budget of its own, and its items are the record's: half of one would cite the other half.
+        shown, is_cut = _cut(outcome.result) if document is None else (document.shown, False)
         items = tuple(_items(shown, spec, call_id) if document is None else document.items)
         label, rule = record.label(
             outcome, error_when=_predicate(spec.error_when), empty_when=_predicate(spec.empty_when)
@@ -252,7 +259,8 @@ async def _called(bound: Bound, arguments: Mapping[str, Any], calls: _Calls) -> 
                 error_code=outcome.exception or ("timeout" if outcome.timed_out else None),
                 items=items,
                 raw_sha256=hashlib.sha256(canonical.dumps(outcome.result).encode()).hexdigest(),
-            )
+            ),
+            document,
         )
         calls.tell("tool_ended", call_id=call_id, tool=spec.name, label=label, items=len(items))
     finally:

@@ -229,9 +229,6 @@ class _Turn:
     async def _asked(self, *, is_held: bool) -> loop.Ended:
         ask = self.ask
         document = await ask.document() if ask.document is not None else None
-        if document is not None:
-            await self.kept.refer("composition", document.id)
-            self._tell("composed", composition=document.id)
         return await loop.run(
             self.meter.model(ask.model),
             prompt="\n\n".join([HOUSE, ask.prompt, *(a.prose for a in ask.attached)]),
@@ -298,9 +295,12 @@ class _Turn:
         said = record.Answer(markdown=text, sentences=record.units_of(text))
         return record.Run(**started, ended_at=self.clock.now(), status="answered", calls=self.kept.calls, answer=said)
 
-    async def _keep(self, *parts: record.Call) -> None:
-        """Kept before the turn goes on, together with what was used until now."""
-        await self.kept.add(*self._fresh(), *parts)
+    async def _keep(self, call: record.Call, /, document: Document | None = None) -> None:
+        """Kept before the turn goes on, together with what was used until now and what was composed for it."""
+        if document is not None:
+            await self.kept.refer("composition", document.id)
+            self._tell("composed", composition=document.id)
+        await self.kept.add(*self._fresh(), call)
 
     def _fresh(self) -> list[record.Usage | record.Firing]:
         """What has not been kept yet: the requests since then, and the verdicts."""

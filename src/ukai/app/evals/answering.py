@@ -17,14 +17,14 @@ from pydantic_core import to_jsonable_python
 from ukai import record
 from ukai.app import ask, engine, identity
 from ukai.context.rows import compositions
-from ukai.kit import canonical
+from ukai.kit import canonical, document, shape
 from ukai.kit.errors import ToolFailed, ToolRetry
 from ukai.kit.finding import Finding
 from ukai.llm.cassette import Cassette, CassetteMiss, Request, Taped
 from ukai.measure import composition
 from ukai.measure.bank import Question
 from ukai.measure.evaluation import Answered, Parts
-from ukai.runtime.tools import Bound
+from ukai.runtime.tools import Bound, Document
 from ukai.runtime.verdicts import Forgetful
 
 DRY = "propose_delta"
@@ -109,15 +109,24 @@ class Tape:
             cassette.add(asked, self.rep, kept)
         if "failed" in kept:
             raise _FAILURES.get(kept["failed"], RuntimeError)(kept["text"])
-        return kept["result"]
+        return kept["result"] if "document" not in kept else _document(kept["document"])
 
 
 async def _kept(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What a tool gives, as it is kept: a result, or which failure with which words for the model."""
     try:
-        return {"result": to_jsonable_python(await call(**arguments), fallback=str)}
+        result = await call(**arguments)
     except (ToolRetry, ToolFailed) as told:
         return {"failed": type(told).__name__, "text": str(told)}
+    if isinstance(result, Document):
+        return {"document": {"id": result.id, "shown": result.shown, "items": record.as_json(tuple(result.items))}}
+    return {"result": to_jsonable_python(result, fallback=str)}
+
+
+def _document(kept: Mapping[str, Any]) -> Document:
+    """What was composed when the cassette was recorded."""
+    items = [shape.parse(document.Document(name="item", data=one), record.Item)[0] for one in kept["items"]]
+    return Document(id=kept["id"], shown=kept["shown"], items=[one for one in items if one is not None])
 
 
 async def _unwritten(bound: Bound, **arguments: Any) -> Any:
