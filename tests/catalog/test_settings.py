@@ -35,12 +35,60 @@ OWNERS = 'owners: {agents: {coach: "@sales"}, guardrails: "@managers", access: "
         ),
         ("owners: {access: it}\n", "invalid_owner", "1:18", "write the team with its @, in quotes"),
         ("indexes: {a: {type: T}}\n", "missing_key", "1:14", "add `text:`"),
+        ("context: {thresholds: {filtr: 9}}\n", "unknown_key", "1:24", "did you mean 'filter'?"),
+        ("context: {thresholds: {rerank: 0}}\n", "invalid_value", "1:32", "correct the value"),
+        ("context: {thresholds: {filter: 30}}\n", "invalid_value", "1:23", "lower fetch_all, or raise filter"),
     ],
 )
 def test_what_is_wrong_with_ukai_yaml_is_told(tmp_path: Path, text: str, code: str, where: str, hint: str):
     found = build.only(build.load(build.workspace(tmp_path, {"ukai.yaml": text})), code)
 
     assert (found.where, found.hint) == (f"ukai.yaml:{where}", hint)
+
+
+RANKING = """
+aliases: {"<small>": extractive, "<judge>": big}
+models: {big: {use: "anthropic:NAME"}}
+rerankers: {quick: {use: NAME, base_url: "https://api.example.com/v1", key: RERANK_API_KEY}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "message", "hint"),
+    [
+        ("context: {ranker: quik}\n", "1:19", "no chat model and no reranker is named 'quik'", "did you mean 'quick'?"),
+        (
+            "context: {rankers: [score, quick, '<small>']}\n",
+            "1:35",
+            "'<small>' stands for extractive, which",
+            "use one of: <judge>",
+        ),
+    ],
+)
+def test_a_ranker_that_models_yaml_does_not_hold_is_told(
+    tmp_path: Path, text: str, where: str, message: str, hint: str
+):
+    files = {"ukai.yaml": text, "models.yaml": RANKING}
+
+    found = build.only(build.load(build.workspace(tmp_path, files)), "unknown_ranker")
+
+    assert (found.where, found.hint[: len(hint)]) == (f"ukai.yaml:{where}", hint)
+    assert found.message.startswith(message)
+    assert "<judge>, big, quick, score" in found.expected
+
+
+def test_thresholds_and_rankers_are_data_of_the_deployment(tmp_path: Path):
+    text = (
+        "context: {ranker: quick, rankers: [big, quick, 'openai:NAME'], thresholds: {filter: 900, ann_sample: 0.5}}\n"
+    )
+
+    loaded = build.load(build.workspace(tmp_path, {"ukai.yaml": text, "models.yaml": RANKING}))
+
+    context = loaded.catalog.settings.context
+    assert loaded.findings == ()
+    assert context.choice == ("score", "quick", "big", "openai:NAME")
+    assert (context.thresholds.filter, context.thresholds.ann_sample) == (900, 0.5)
+    assert context.thresholds.fetch_all == 40
 
 
 def test_an_address_with_a_password_is_refused_and_not_repeated(tmp_path: Path):

@@ -165,3 +165,34 @@ def test_reading_models_imports_no_model_library():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+RERANKER = """\
+models: {big: {use: "anthropic:NAME"}}
+rerankers: {quick: {use: NAME, base_url: "https://api.example.com/v1", key: RERANK_API_KEY}}
+"""
+
+
+def test_a_reranker_has_an_address_and_the_name_of_a_key():
+    found = models(RERANKER)
+
+    assert found.rerankers["quick"] == config.RerankerSpec(
+        use="NAME", base_url="https://api.example.com/v1", key="RERANK_API_KEY"
+    )
+    assert "quick" not in found.names
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (("quick", "big"), "ambiguous_model"),
+        (("quick", "score"), "ambiguous_model"),
+        (("https://", ""), "invalid_url"),
+        (("https://", "https://ann:pw@"), "secret_in_file"),
+        (("RERANK_API_KEY", SECRET), "secret_in_file"),
+        (("use: NAME,", 'use: " ",'), "unknown_model"),
+        (("use: NAME,", ""), "missing_key"),
+    ],
+)
+def test_what_is_wrong_with_a_reranker_is_told(change: tuple[str, str], code: str):
+    assert codes(RERANKER.replace(*change)) == [code]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ukai.access import folder as access
-from ukai.catalog import dialect, kinds, settings, skill, source, walk
+from ukai.catalog import composing, dialect, kinds, settings, skill, source, walk
 from ukai.catalog.shelf import Piece, Shelf
 from ukai.kit import document, suggest
 from ukai.kit.document import Document
@@ -47,6 +47,9 @@ class _Loader:
         self.folders(tree)
         for file in tree.files:
             self.file(file)
+        doc = self.shelf.settings_doc
+        if doc is not None and ("models", "") not in self.shelf.broken:
+            self.findings += composing.unknown(self.shelf.settings.context, self.shelf.models, doc)
         self.read_domains()
         self.read_access()
 

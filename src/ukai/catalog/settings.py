@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ukai.catalog import serving
+from ukai.catalog import composing, serving
 from ukai.kit import document, principal, shape
 from ukai.kit.finding import Finding
 
@@ -84,6 +84,7 @@ class Settings:
     """Whom a server believes who they are; without it, it serves this machine alone."""
     serve: serving.Serve = field(default_factory=serving.Serve)
     slack: serving.Slack | None = None
+    context: composing.Composing = field(default_factory=composing.Composing)
 
 
 def read(doc: document.Document) -> tuple[Settings | None, list[Finding]]:
@@ -140,6 +141,7 @@ def _findings(settings: Settings, doc: document.Document) -> Iterator[Finding]:
                 received=owner,
                 hint="write the team with its @, in quotes",
             )
+    yield from composing.findings(settings.context, doc)
     yield from serving.findings(settings.login, settings.serve, doc, settings.slack)
 
 

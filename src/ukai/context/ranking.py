@@ -178,8 +178,8 @@ async def _asked(
 
 def _kind(error: Exception) -> str:
     """Of several at once, the first's."""
-    group: Any = error if isinstance(error, ExceptionGroup) else None
-    return type(error).__name__ if group is None else _kind(group.exceptions[0])
+    inside: Any = getattr(error, "exceptions", ())
+    return _kind(inside[0]) if inside else type(error).__name__
 
 
 def _fits(units: Sequence[sections.Unit], found: Found) -> bool:

@@ -59,6 +59,8 @@ CODES: dict[str, str] = {
     "ambiguous_model": "A name of a model has two meanings.",
     "secret_in_file": "A file holds a key, or an address with one, where the name of an environment variable belongs.",
     "invalid_url": "An address of a server is incomplete, or its provider has no servers of one's own.",
+    # catalog.composing: who ranks
+    "unknown_ranker": "No chat model and no reranker of models.yaml has this name, or the model only quotes.",
     # record.seal: saved runs
     "record_schema": "The record was written by a newer Ukai, or its schema is not known here.",
     "record_repeated": "A record with this id stands above in the same file.",

@@ -2,6 +2,7 @@
 
     aliases: {"<small-fast-model>": extractive}
     models: {big: {use: "anthropic:NAME", key: ANTHROPIC_API_KEY}}
+    rerankers: {quick: {use: NAME, base_url: "https://api.example.com/v1", key: RERANK_API_KEY}}
 
 A key is the NAME of an environment variable. A value that looks like the secret itself is an error that does not
 repeat it. Page: docs/reference/models.md.
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from ukai.kit import document, shape, suggest
 from ukai.kit.errors import PermanentError
 from ukai.kit.finding import Finding, errors
-from ukai.llm.known import EXTRACTIVE, OWN_SERVER, PROVIDERS
+from ukai.llm.known import EXTRACTIVE, OWN_SERVER, PROVIDERS, SCORE
 
 _ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,79}\Z")
 _ACCESS_KEY = re.compile(r"(?=.*[0-9])[A-Z0-9]{16,}\Z")
@@ -58,6 +59,20 @@ class ModelSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RerankerSpec:
+    """One server that scores texts against a question, as it was written down."""
+
+    __pydantic_config__ = shape.STRICT
+
+    use: str
+    """The model's name, as the server spells it."""
+    base_url: str
+    """The address above `/rerank`."""
+    key: str | None = None
+    """The name of the environment variable that holds the key; None sends none."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Resolved:
     """A name, followed to its end."""
 
@@ -74,6 +89,7 @@ class Models:
 
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     models: Mapping[str, ModelSpec] = field(default_factory=dict[str, ModelSpec])
+    rerankers: Mapping[str, RerankerSpec] = field(default_factory=dict[str, RerankerSpec])
     places: Mapping[str, str] = field(default_factory=dict[str, str])
     """Alias or model -> `file:line:column`."""
 
@@ -119,13 +135,15 @@ def read(doc: document.Document) -> tuple[Models | None, list[Finding]]:
     names = {EXTRACTIVE, *written.aliases, *written.models}
     for name, spec in written.models.items():
         found += _model_findings(doc, name, spec)
+    for name, reranker in written.rerankers.items():
+        found += _reranker_findings(doc, name, reranker, names)
     for alias, target in written.aliases.items():
         found += _alias_findings(doc, alias, target, written, names)
     if errors(found):
         return None, found
     places = {name: doc.where_key(document.pointer("models", name)) for name in written.models}
     places |= {name: doc.where_key(document.pointer("aliases", name)) for name in written.aliases}
-    return Models(aliases=written.aliases, models=written.models, places=places), found
+    return Models(aliases=written.aliases, models=written.models, rerankers=written.rerankers, places=places), found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +152,7 @@ class _File:
 
     aliases: dict[str, str] = field(default_factory=dict[str, str])
     models: dict[str, ModelSpec] = field(default_factory=dict[str, ModelSpec])
+    rerankers: dict[str, RerankerSpec] = field(default_factory=dict[str, RerankerSpec])
 
 
 def _secrets(doc: document.Document) -> Iterator[Finding]:
@@ -206,7 +225,28 @@ def _model_findings(doc: document.Document, name: str, spec: ModelSpec) -> Itera
         yield from _url_findings(doc, f"{at}/base_url", provider, spec.base_url)
 
 
-def _url_findings(doc: document.Document, at: str, provider: str, address: str) -> Iterator[Finding]:
+def _reranker_findings(doc: document.Document, name: str, spec: RerankerSpec, models: set[str]) -> Iterator[Finding]:
+    at = document.pointer("rerankers", name)
+    if name in models or name == SCORE or _is_direct(name):
+        yield Finding(
+            code="ambiguous_model",
+            where=doc.where_key(at),
+            message=f"{name!r} is the name of something else already",
+            hint="choose another name for this reranker",
+        )
+    if not spec.use.strip():
+        yield Finding(
+            code="unknown_model",
+            where=doc.where(f"{at}/use"),
+            message="the reranker names no model",
+            expected="the model's name, as the server spells it",
+            received=spec.use,
+            hint="name the model",
+        )
+    yield from _address_findings(doc, f"{at}/base_url", spec.base_url)
+
+
+def _address_findings(doc: document.Document, at: str, address: str) -> Iterator[Finding]:
     if not re.match(r"https?://[^/\s]+", address):
         yield Finding(
             code="invalid_url",
@@ -216,6 +256,10 @@ def _url_findings(doc: document.Document, at: str, provider: str, address: str) 
             received=address,
             hint="write the whole address, with its /v1 where the server has one",
         )
+
+
+def _url_findings(doc: document.Document, at: str, provider: str, address: str) -> Iterator[Finding]:
+    yield from _address_findings(doc, at, address)
     if provider not in OWN_SERVER:
         yield Finding(
             code="invalid_url",

@@ -7,6 +7,8 @@ from types import MappingProxyType
 
 EXTRACTIVE = "extractive"
 """Our own model that needs no key."""
+SCORE = "score"
+"""In the place of a model that ranks: none does, the scores order."""
 
 PROVIDERS: Mapping[str, str | None] = MappingProxyType(
     {
