@@ -37,6 +37,7 @@ SHORTEST = 3
 """Terms of a sentence that asks something by itself."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NONE = np.zeros(0, np.int64)
 _stem = lru_cache(maxsize=200_000)(words.stem)
 
 
@@ -61,6 +62,22 @@ class Corpus:
     def groups(self) -> int:
         """How many places."""
         return int(self.group.max()) + 1 if self.group is not None and len(self.group) else 0
+
+    @cached_property
+    def has_parts(self) -> bool:
+        """Whether any row is a part."""
+        return bool(self.is_part.any())
+
+    @cached_property
+    def share(self) -> NDArray[np.float64]:
+        """What share of a row's words is that of what stands around it."""
+        return np.where(self.is_part, AROUND_PART, AROUND_NAMED)
+
+    @cached_property
+    def around(self) -> NDArray[np.float64]:
+        """How many words stand around a row."""
+        named = self.title.lengths + self.place.lengths
+        return np.where(self.is_part, _window(self, self.own.lengths), 0) + named if self.has_parts else named
 
     @cached_property
     def breadth(self) -> NDArray[np.float64]:
@@ -135,13 +152,9 @@ def meaning(corpus: Corpus, vectors: NDArray[np.float32]) -> NDArray[np.float32]
 def lexical(corpus: Corpus, asked: Sequence[str]) -> NDArray[np.float64]:
     """BM25 of each row with what stands around it, for the terms of one question."""
     wanted = list(dict.fromkeys(asked))
-    own = [corpus.own.tf(t) for t in wanted]
-    named = [corpus.title.tf(t) + corpus.place.tf(t) for t in wanted]
-    around = [np.where(corpus.is_part, _window(corpus, o), 0) + n for o, n in zip(own, named, strict=True)]
-    named_lengths = corpus.title.lengths + corpus.place.lengths
-    lengths = np.where(corpus.is_part, _window(corpus, corpus.own.lengths), 0) + named_lengths
-    share = np.where(corpus.is_part, AROUND_PART, AROUND_NAMED)
-    return (1 - share) * bm25.weighed(own, corpus.own.lengths) + share * bm25.weighed(around, lengths)
+    own = corpus.own.scores(wanted)
+    around = bm25.summed((_around(corpus, term) for term in wanted), corpus.around)
+    return (1 - corpus.share) * own + corpus.share * around
 
 
 def places(corpus: Corpus, asked: Sequence[str], cosine: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -152,8 +165,8 @@ def places(corpus: Corpus, asked: Sequence[str], cosine: NDArray[np.float64] | N
     group = _numbered(corpus.group)
     if corpus.groups < 2:
         return np.zeros(len(corpus.size))
-    counts = [corpus.own.tf(t) > 0 for t in dict.fromkeys(asked)]
-    held = [(np.bincount(group, c, corpus.groups) > 0).astype(float) for c in counts]
+    rows = (corpus.own.found(t)[0] for t in dict.fromkeys(asked))
+    held = [(np.bincount(group[r], minlength=corpus.groups) > 0).astype(float) for r in rows]
     found = _z(bm25.weighed(held, corpus.breadth))
     if cosine is not None:
         sizes = np.bincount(group, minlength=corpus.groups)
@@ -192,6 +205,21 @@ def mixed(
 
 def _numbered(group: NDArray[np.int32] | None) -> NDArray[np.int32]:
     return np.zeros(0, np.int32) if group is None else group
+
+
+def _around(corpus: Corpus, term: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The rows around which `term` stands, and how often: in the parts beside a part, in a title, in a place."""
+    found = [(rows, counts) for rows, counts in (corpus.title.found(term), corpus.place.found(term)) if len(rows)]
+    if corpus.has_parts:
+        near = np.where(corpus.is_part, _window(corpus, corpus.own.tf(term)), 0)
+    elif found:
+        near = np.zeros(len(corpus.size))
+    else:
+        return _NONE, np.zeros(0)
+    for rows, counts in found:
+        near[rows] += counts
+    inside = np.flatnonzero(near)
+    return inside, near[inside]
 
 
 def _window(corpus: Corpus, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -111,27 +111,37 @@ class Packed:
     def tf(self, term: str) -> NDArray[np.float64]:
         """How often each document holds `term`, in their order."""
         found = np.zeros(self.size)
+        rows, counts = self.found(term)
+        found[rows] = counts
+        return found
+
+    def found(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+        """The documents that hold `term`, each once, and how often each does."""
         wanted = number(term)
         first = int(np.searchsorted(self._terms, wanted, "left"))
         last = int(np.searchsorted(self._terms, wanted, "right"))
-        found[self._rows[first:last]] = self._counts[first:last]
-        return found
+        return self._rows[first:last], self._counts[first:last]
 
     def scores(self, terms: Sequence[str]) -> NDArray[np.float64]:
         """One score a document; repeated terms count once."""
-        return weighed([self.tf(t) for t in dict.fromkeys(terms)], self.lengths)
+        return summed((self.found(t) for t in dict.fromkeys(terms)), self.lengths)
 
 
 def weighed(counts: Sequence[NDArray[np.float64]], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
     """BM25 of documents with these lengths. `counts` has one row of occurrences for each term of the query."""
+    rows = (np.flatnonzero(found) for found in counts)
+    return summed(((inside, found[inside]) for inside, found in zip(rows, counts, strict=True)), lengths)
+
+
+def summed(found: Iterable[tuple[NDArray[Any], NDArray[Any]]], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same of `(documents, occurrences)` for each term: what does not hold it costs nothing."""
     size = len(lengths)
     mean = float(lengths.mean()) if size else 0.0
     norm = K1 * (1 - B + B * lengths / (mean or 1.0))
     scores = np.zeros(size)
-    for found in counts:
-        inside = int(np.count_nonzero(found))
-        if inside:
-            scores += rarity(size, inside) * found * (K1 + 1) / (found + norm)
+    for rows, counts in found:
+        if len(rows):
+            scores[rows] += rarity(size, len(rows)) * counts * (K1 + 1) / (counts + norm[rows])
     return scores
 
 
