@@ -42,7 +42,13 @@ def said(*arguments: str, code: int = 0) -> Any:
 
 
 def test_a_row_on_its_way_through_the_quarantine(root: Path):
-    (report,) = said("ingest", "crm")["pulls"]
+    (planned,) = said("ingest", "crm", "--dry-run", code=1)["pulls"]
+    assert planned["counts"] == {"read": 3, "valid": 1, "refused": 2, "nodes_created": 1}
+    assert (
+        "1 valid, 2 refused, 1 nodes to create (dry run)"
+        in CliRunner().invoke(cli.app, ["ingest", "crm", "--dry-run"]).output
+    )
+    (report,) = said("ingest", "crm", code=1)["pulls"]
     assert (report["status"], report["counts"]["written"], report["counts"]["refused"]) == ("done", 1, 2)
 
     listed = said("quarantine", "list", "--connector", "crm")
@@ -96,7 +102,7 @@ def test_wrong_use_is_told(arguments: tuple[str, ...], code: int, told: str, cap
 
 
 def test_whoever_may_not_act_as_the_connector_sees_nothing(root: Path):
-    said("ingest", "crm")
+    said("ingest", "crm", code=1)
     (root / "access/policies.yaml").write_text(POLICIES.replace("allow: impersonate", "deny: impersonate"))
 
     for arguments in (("ingest", "crm"), ("quarantine", "list"), ("quarantine", "retry", "--all")):

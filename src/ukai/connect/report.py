@@ -43,13 +43,16 @@ class Report:
         return bool(errors(self.findings))
 
     def as_json(self) -> dict[str, Any]:
-        """`{"connector", "status", "counts", "resumed", "findings", "refused"}`."""
+        """`{"connector", "status", "counts", "resumed", "findings", "refused"}`; what a dry run would have `written` it
+        counts as `valid`.
+        """
+        counts = {"valid" if self.dry_run and k == "written" else k: n for k, n in self.counts.items()}
         status = "failed" if self.is_failed else "valid" if self.dry_run else "done"
         shown = [{"place": r.place, "key": r.key, "codes": list(r.codes), "message": r.message} for r in self.refused]
         return {
             "connector": self.connector,
             "status": status,
-            "counts": dict(self.counts),
+            "counts": counts,
             "resumed": self.resumed,
             "findings": [f.as_json() for f in self.findings],
             "refused": shown,

@@ -22,7 +22,10 @@ def ingest(
     as_json: output.Json = False,
     quiet: output.Quiet = False,
 ) -> None:
-    """Bring in what other systems know, through the gate, row by row. What does not fit waits in quarantine."""
+    """Bring in what other systems know, through the gate, row by row. What does not fit waits in quarantine.
+
+    Ends with 1 when a row was refused, or a source could not be read to its end.
+    """
     from ukai.app import ingest as app_
 
     if every == bool(connectors):
@@ -34,21 +37,29 @@ def ingest(
     documents = [r.as_json() for r in reports]
     text = "\n".join([*(_told(d) for d in documents), output.findings_text(findings)]).strip()
     output.emit({"pulls": documents, "findings": [f.as_json() for f in findings]}, as_json=as_json, text=text)
-    if findings or any(r.is_failed for r in reports):
+    if findings or any(r.is_failed or r.counts.get("refused") for r in reports):
         raise typer.Exit(output.REFUSED)
 
 
 def _told(report: dict[str, Any]) -> str:
     counts = dict(report["counts"])
     line = f"{report['connector']}: {counts.pop('read')} rows read"
-    changes = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n]
-    lines = [", ".join([line, *changes]) + (" (dry run)" if report["status"] == "valid" else "")]
+    is_dry = report["status"] == "valid"
+    changes = [f"{n} {_planned(name) if is_dry else name.replace('_', ' ')}" for name, n in counts.items() if n]
+    lines = [", ".join([line, *changes]) + (" (dry run)" if is_dry else "")]
     if report["resumed"]:
         lines.append(f"  went on behind {report['resumed']} rows of a pull that was cut off")
     lines += [f"  {f['where']}: {f['severity']} [{f['code']}] {f['message']}" for f in report["findings"]]
     lines += [f"  {r['place']}: [{', '.join(r['codes'])}] {r['message']}" for r in report["refused"]]
     more = counts.get("refused", 0) - len(report["refused"])
-    if counts.get("refused") and report["status"] != "valid":
+    if counts.get("refused") and not is_dry:
         shown = f"{more} more. " if more > 0 else ""
         lines.append(f"  {shown}They wait: ukai quarantine list --connector {report['connector']}")
     return "\n".join(lines)
+
+
+def _planned(count: str) -> str:
+    """Of a dry run: what would happen, which nobody may take for something that did."""
+    what, _, done = count.rpartition("_")
+    plan = {"created": "to create", "updated": "to update", "deleted": "to delete"}.get(done)
+    return f"{what} {plan}" if plan else count.replace("_", " ")

@@ -58,7 +58,7 @@ def retry(
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
 ) -> None:
-    """Propose rows again, under the connector and the domain as they are now."""
+    """Propose rows again, under the connector and the domain as they are now. Ends with 1 while one of them waits."""
     from ukai.app import ingest
 
     if [bool(ids), bool(connector), every].count(True) != 1:
