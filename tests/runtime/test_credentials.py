@@ -11,9 +11,10 @@ import pytest
 
 from tests.runtime import turns
 from ukai import store
+from ukai.app import doctor
 from ukai.kit.clock import FixedClock
 from ukai.runtime import credentials
-from ukai.runtime.credentials import BadKey, NotConnected, Vault
+from ukai.runtime.credentials import BadKey, NotConnected, OpenKey, Vault
 
 ANN, BEN = turns.ANN, "ben@x.example"
 
@@ -83,9 +84,38 @@ def test_the_key_is_made_once_for_its_owner_alone(tmp_path: Path):
 @pytest.mark.parametrize("raw", [b"", b"\xff\xfe", b"c2hvcnQ=\n"])
 def test_a_key_file_that_holds_no_key_is_told_as_such(tmp_path: Path, raw: bytes):
     (tmp_path / credentials.KEY_FILE).write_bytes(raw)
+    (tmp_path / credentials.KEY_FILE).chmod(0o600)
 
-    with pytest.raises(BadKey, match=credentials.KEY_FILE):
+    with pytest.raises(BadKey, match=f"key in .*{credentials.KEY_FILE}") as caught:
         credentials.key(tmp_path, {})
+    assert not isinstance(caught.value, OpenKey)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
+def test_a_key_file_that_others_can_read_or_write_is_not_used(tmp_path: Path, mode: int):
+    credentials.key(tmp_path, {})
+    file = tmp_path / credentials.KEY_FILE
+    file.chmod(mode)
+
+    with pytest.raises(OpenKey, match=f"chmod 600 {file}"):
+        credentials.key(tmp_path, {})
+    file.chmod(0o400)
+    assert credentials.key(tmp_path, {})
+
+
+def test_the_doctor_says_that_the_key_is_open_and_how_to_close_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv(credentials.KEY_VARIABLE, raising=False)
+    (tmp_path / "ukai.yaml").write_text("")
+    (tmp_path / ".ukai").mkdir()
+    none_yet = list(doctor.secret(tmp_path))
+    credentials.key(tmp_path / ".ukai", {})
+    (closed,) = doctor.secret(tmp_path)
+    (tmp_path / ".ukai" / credentials.KEY_FILE).chmod(0o644)
+    (wide,) = doctor.secret(tmp_path)
+
+    assert (none_yet, closed.state, wide.state) == ([], "ok", "fail")
+    assert "open to others (644)" in wide.said
+    assert wide.hint == f"`chmod 600 {tmp_path / '.ukai' / credentials.KEY_FILE}`"
 
 
 def test_a_key_of_the_environment_comes_first_and_has_its_length(tmp_path: Path):

@@ -16,6 +16,7 @@ from typing import Literal
 from ukai import store
 from ukai.app import db, workspace
 from ukai.kit.errors import UkaiError
+from ukai.runtime import credentials
 from ukai.store import account, address, binaries, migrations, vitals
 
 State = Literal["ok", "warn", "fail"]
@@ -83,6 +84,23 @@ def place(path: Path) -> Iterator[Verdict]:
         )
     else:
         yield Verdict(check="data folder", state="ok", said=f"{local}, for its owner only")
+
+
+def secret(path: Path) -> Iterator[Verdict]:
+    """The key of the tools' credentials, where one was made, is nobody else's."""
+    if os.environ.get(credentials.KEY_VARIABLE, "").strip():
+        yield Verdict(check="secret key", state="ok", said=f"in {credentials.KEY_VARIABLE}")
+        return
+    file = workspace.locate(path) / workspace.LOCAL / credentials.KEY_FILE
+    if not file.exists():
+        return
+    mode = credentials.openness(file)
+    yield Verdict(
+        check="secret key",
+        state="ok" if mode is None else "fail",
+        said=f"{file}, for its owner only" if mode is None else f"{file} is open to others ({mode:o}) and is not used",
+        hint="" if mode is None else f"`chmod 600 {file}`",
+    )
 
 
 def disk(path: Path) -> Iterator[Verdict]:
@@ -193,6 +211,7 @@ Check = Callable[[Path], Iterator[Verdict]]
 CHECKS: dict[str, Check] = {
     "python": python,
     "workspace": place,
+    "secret key": secret,
     "disk": disk,
     "binaries": programs,
     "user namespaces": namespaces,

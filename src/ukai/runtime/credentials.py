@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,17 @@ class BadKey(PermanentError):
     hint = f"{KEY_VARIABLE} holds {KEY_BYTES} bytes in base64; without it, .ukai/{KEY_FILE} does"
 
 
+class OpenKey(BadKey):
+    """Others on this machine can read the key, or change it."""
+
+    def __init__(self, path: Path, mode: int) -> None:
+        super().__init__(
+            f"the key in {path} is open to others ({mode:o})",
+            hint=f"`chmod 600 {path}` closes it; where somebody may have read it, remove it and connect the tools anew",
+        )
+        self.mode = mode
+
+
 class NotConnected(ToolFailed):
     """Whoever asks has not given this tool a credential yet."""
 
@@ -46,7 +58,10 @@ class NotConnected(ToolFailed):
 
 
 def key(folder: Path, environ: Mapping[str, str]) -> bytes:
-    """The workspace's key: from the environment, else from `folder`, where it is made the first time. Raises BadKey."""
+    """The workspace's key: from the environment, else from `folder`, where it is made the first time.
+
+    Raises BadKey; OpenKey where the file is not its owner's alone, as ssh does.
+    """
     written = environ.get(KEY_VARIABLE, "").strip()
     if written:
         return _decoded(written, KEY_VARIABLE)
@@ -55,11 +70,19 @@ def key(folder: Path, environ: Mapping[str, str]) -> bytes:
         # Made at once with its final rights, and never over an existing one: two processes may come here together.
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
+        if (mode := openness(path)) is not None:
+            raise OpenKey(path, mode) from None
         return _decoded(path.read_bytes().decode("latin-1").strip(), str(path))
     made = os.urandom(KEY_BYTES)
     with os.fdopen(handle, "w") as file:
         file.write(base64.b64encode(made).decode() + "\n")
     return made
+
+
+def openness(path: Path) -> int | None:
+    """The mode of a key's file that others than its owner can read or write; None where it is nobody else's."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    return mode if mode & 0o077 else None
 
 
 @dataclass(frozen=True, kw_only=True)
