@@ -176,6 +176,8 @@ async def _watched(current: reload.Current, changed: Ready) -> AsyncGenerator[No
 def _pointed(opened: engine.Engine, environ: Mapping[str, str]) -> None:
     """Refuse to begin when the agent of the pointer is not there or has errors; errors of others are not asked for."""
     if name := environ.get(POINTER):
+        if name not in opened.loaded.named:
+            raise engine.UnknownAgent(name, sorted(opened.loaded.named))  # to whoever serves: all that there are
         opened.agent(name)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.app import build
+from ukai.app import checks
 from ukai.surfaces import cli
 from ukai.surfaces.cli import output
 
@@ -158,3 +159,16 @@ def test_a_json_schema_becomes_a_file_that_is_fine(here, root: Path):
     here("schema", "import", "schema.json", "--type", "Order", "--domain", "shop", "--key", "id", "--out", "shop.yaml")
 
     assert here("schema", "check", "shop.yaml").endswith("1 files, 1 domains without an error\n")
+
+
+def test_a_fault_of_ours_is_one_document_too(here, monkeypatch: pytest.MonkeyPatch):
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a wire is loose")
+
+    monkeypatch.setattr(checks, "listed", broken)
+    monkeypatch.setattr("sys.argv", ["ukai", "checks", "list", "--json"])
+
+    document = json.loads(here("checks", "list", "--json", code=3))
+
+    assert [(f["code"], f["severity"]) for f in document["findings"]] == [("internal_error", "error")]
+    assert "a wire is loose" in document["findings"][0]["message"]

@@ -144,6 +144,19 @@ def test_writing_twice_changes_nothing_and_a_check_in_ci_notices_a_change(tmp_pa
     assert stale[1]["stale"] == ["deploy/kubernetes/helper.yaml"]
 
 
+@pytest.mark.parametrize("how", [(), ("--check",), ("--write",)])
+def test_a_target_for_which_no_agent_has_anything_says_so(tmp_path: Path, how: tuple[str, ...]):
+    here = ("--target", "slack", "--workspace", str(workspace(tmp_path)), *how)
+
+    code, document = up(*here)
+    said = CliRunner().invoke(app, ["up", *here]).output
+
+    assert (code, document["files"], document["written"]) == (0, {}, [])
+    assert [f["code"] for f in document["findings"] if f["severity"] == "note"] == ["nothing_to_make"]
+    assert "none of the agents has anything to make for slack" in said
+    assert "as it should be" not in said
+
+
 def test_nothing_is_written_over_that_somebody_else_made(tmp_path: Path):
     workspace(tmp_path)
     (tmp_path / "deploy").mkdir()

@@ -61,14 +61,22 @@ def test_without_a_pointer_the_others_are_served(tmp_path: Path, database_url: s
     begun(root, monkeypatch, environ(database_url))
 
 
-@pytest.mark.parametrize(("pointer", "error"), [("broken", NotServed), ("helpr", UnknownAgent)])
+@pytest.mark.parametrize(
+    ("pointer", "error", "told"),
+    [
+        ("broken", NotServed, "not served"),
+        ("helpr", UnknownAgent, "did you mean 'helper'"),
+        ("nope", UnknownAgent, "hidden"),
+    ],
+)
 def test_its_own_errors_do_and_a_name_that_is_not_there(
-    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch, pointer: str, error: type[Exception]
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch, pointer: str, error: type[Exception], told: str
 ):
     root = world.written(tmp_path, FILES)
     given = environ(database_url, pointer)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
 
-    with pytest.raises(error):
+    with pytest.raises(error) as caught:
         serve.serve(root, host="127.0.0.1", port=0, ready=lambda _: None, environ=given)
+    assert told.casefold() in str(caught.value).casefold()

@@ -58,7 +58,13 @@ def load(
         reader = (readers or {}).get(path.split("/")[-2] if "/" in path else "")
         findings += reader(doc) if reader else []
     catalog = _catalog(shelf, agents, tools)
-    return Loaded(catalog=catalog, findings=ordered(findings), files=count, shared=parts.shared(shelf, findings))
+    return Loaded(
+        catalog=catalog,
+        findings=ordered(findings),
+        files=count,
+        shared=parts.shared(shelf, findings),
+        named=frozenset(shelf.known("agent")),
+    )
 
 
 def _catalog(shelf: Shelf, agents: Mapping[str, Resolved], tools: Mapping[str, Tool]) -> Catalog:

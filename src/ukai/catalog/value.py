@@ -77,6 +77,8 @@ class Loaded:
     files: int
     shared: frozenset[str] = field(default=frozenset())
     """Paths whose errors concern every agent: a guardrail that cannot be read may have been meant for any."""
+    named: frozenset[str] = field(default=frozenset())
+    """Every agent of the tree, those too whose folders were not looked into."""
 
     def blocking(self, agent: str) -> list[Finding]:
         """The errors that keep this agent from being served: its own, and those of shared files it depends on."""

@@ -86,11 +86,11 @@ def plan(path: Path, target: str, *, agents: Sequence[str] = (), image: str = ""
         ),
     )
     texts = {str(Path(prefix, FOLDER, name)): text for name, text in made.items()}
-    if not (top / dockerfile.FILE).exists():
+    if made and not (top / dockerfile.FILE).exists():
         texts[dockerfile.FILE] = dockerfile.of_package(version("ukai"), workspace=prefix or ".")
-    if not (top / dockerfile.IGNORE).exists():
+    if made and not (top / dockerfile.IGNORE).exists():
         texts[dockerfile.IGNORE] = dockerfile.IGNORED
-    found = (*_reachable(catalog), *_foreign(top, texts))
+    found = (*_reachable(catalog), *_foreign(top, texts), *([] if made else [_nothing(target)]))
     return Plan(target=target, root=top, files=texts, agents=chosen, findings=tuple(found))
 
 
@@ -127,6 +127,16 @@ def _reachable(catalog: Catalog) -> list[Finding]:
             hint="configure `login:` in ukai.yaml; without it the server refuses to listen there",
         )
     ]
+
+
+def _nothing(target: str) -> Finding:
+    return Finding(
+        code="nothing_to_make",
+        severity="note",
+        where="agents:1:1",
+        message=f"none of the agents has anything to make for {target}",
+        hint="write `channels: [.., slack]` in the SKILL.md of an agent" if target == "slack" else "add an agent",
+    )
 
 
 def _foreign(top: Path, texts: Mapping[str, str]) -> list[Finding]:

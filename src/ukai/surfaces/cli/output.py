@@ -113,14 +113,14 @@ def guarded(run: Callable[[], Any], words: Sequence[str] | None = None) -> int:
         return FINE
     except OSError as failure:
         if failure.errno not in THEIRS:
-            return _fault(failure)
+            return _fault(failure, as_json=as_json)
         place = "" if failure.filename is None else f" {str(failure.filename)!r}"
         return _stopped(f"the file system refuses{place}: {failure.strerror}", DOCTOR, as_json=as_json)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
     except Exception as fault:
-        return _fault(fault)
+        return _fault(fault, as_json=as_json)
     return FINE
 
 
@@ -136,8 +136,13 @@ def _stopped(message: str, hint: str, *, as_json: bool) -> int:
     return REFUSED
 
 
-def _fault(fault: Exception) -> int:
+def _fault(fault: Exception, *, as_json: bool) -> int:
+    """A fault of ours: where it came from is for people; the one document says that it was one."""
     if os.environ.get("UKAI_DEBUG"):
         traceback.print_exception(fault)
     sys.stderr.write(f"internal error: {type(fault).__name__}: {fault}\nSet UKAI_DEBUG=1 to see where.\n")
+    if as_json:
+        message = f"internal error: {type(fault).__name__}: {fault}"
+        found = Finding(code="internal_error", where="", message=message, hint="Set UKAI_DEBUG=1 to see where")
+        emit({"findings": [found.as_json()]}, as_json=True, text="")
     return INTERNAL

@@ -9,6 +9,7 @@ import typer
 from ukai.surfaces.cli import output
 
 app = typer.Typer(add_completion=False)
+FINE = ["every file is as it should be"]
 
 
 @app.command()
@@ -39,11 +40,12 @@ def up(
     written = deploy.write(plan) if write else []
     document = {**plan.as_json(), "written": written}
     if write:
-        lines = [f"made {plan.root / name}" for name in written] or ["every file is as it should be"]
+        lines = [f"made {plan.root / name}" for name in written] or FINE
     elif check:
-        lines = [f"stale {name}" for name in plan.stale] or ["every file is as it should be"]
+        lines = [f"stale {name}" for name in plan.stale] or FINE
     else:
         lines = [f"# {name}\n{text}" for name, text in plan.files.items()]
+    lines = lines if plan.files else []
     notes = output.findings_text(plan.findings)
     output.emit(document, as_json=as_json, text="\n".join([*lines, notes] if notes else lines))
     if check and plan.stale:
