@@ -2,6 +2,7 @@
 
 telemetry.start(environ, stamp)      # once, where a server begins; without an endpoint nothing is exported
 telemetry.observed(run)              # after each sealed run
+telemetry.composed(report)           # after each composition
 telemetry.METRICS.exposition()       # the text of /metrics
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from importlib.metadata import version
 
 from opentelemetry import trace
@@ -17,9 +19,11 @@ from ukai import record, store
 from ukai.app.telemetry import metrics, names, spans
 from ukai.app.telemetry.metrics import MEDIA, Metric
 from ukai.context import index
+from ukai.context.report import Report
+from ukai.context.rows import compositions
 from ukai.kit.errors import PermanentError
 
-__all__ = ["MEDIA", "METRICS", "NoExporter", "measured", "observed", "start"]
+__all__ = ["MEDIA", "METRICS", "NoExporter", "composed", "measured", "observed", "start"]
 
 METRICS = metrics.Registry(
     (
@@ -34,6 +38,9 @@ METRICS = metrics.Registry(
         Metric(name=names.RUNNING, help="Turns under way.", kind="gauge"),
         Metric(name=names.WAITING, help="Turns that wait for a place.", kind="gauge"),
         Metric(name=names.INDEX_LAG, help="Changes of the graph that passages do not follow yet.", kind="gauge"),
+        Metric(name=names.ANN_RECALL, help="What approximate answers of a day have of the exact ones.", kind="gauge"),
+        Metric(name=names.ANN_CHECKED, help="Approximate answers of a day that were checked.", kind="gauge"),
+        Metric(name=names.COMPOSITION_EVENTS, help="What went wrong while composing, by kind.", labels=("event",)),
         Metric(name=names.BUILD, help="What runs.", labels=("version", "commit", "tree"), kind="gauge"),
     )
 )
@@ -64,11 +71,23 @@ def start(environ: Mapping[str, str], stamp: record.Build) -> None:
     trace.set_tracer_provider(provider)
 
 
-async def measured(db: store.Database, *, running: int, waiting: int) -> None:
-    """Say how things stand now, before they are read."""
+async def measured(db: store.Database, *, running: int, waiting: int, at: datetime) -> None:
+    """Say how things stand at `at`, before they are read."""
     METRICS.set(names.RUNNING, to=running)
     METRICS.set(names.WAITING, to=waiting)
     METRICS.set(names.INDEX_LAG, to=await index.lag(db))
+    async with db.snapshot() as tx:
+        checked, share = await compositions.ann_recall(tx, at - timedelta(days=1))
+    METRICS.set(names.ANN_CHECKED, to=checked)
+    if share is not None:
+        METRICS.set(names.ANN_RECALL, to=share)
+
+
+def composed(report: Report, registry: metrics.Registry | None = None) -> None:
+    """Count what a composition had to do without: an alert hangs on `composer_final_summary_truncated` (C21)."""
+    timed_out = (f"timed_out {s.strategy}" for s in report.graph if s.timed_out)
+    for event in (*(e.split(" ")[0] for e in report.events), *timed_out):
+        (registry or METRICS).add(names.COMPOSITION_EVENTS, event)
 
 
 def observed(

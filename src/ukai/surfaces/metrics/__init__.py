@@ -27,5 +27,6 @@ async def _metrics(request: Request) -> Response:
     if here.login is not None:
         who = await wire.caller(here, request.scope, CHANNEL)
         here.desk(who, CHANNEL).standing.need("audit", "read the metrics")
-    await telemetry.measured(here.engine.db, running=here.admission.running, waiting=here.admission.waiting)
+    running, waiting = here.admission.running, here.admission.waiting
+    await telemetry.measured(here.engine.db, running=running, waiting=waiting, at=here.engine.clock.now())
     return PlainTextResponse(telemetry.METRICS.exposition(), media_type=telemetry.MEDIA)
