@@ -77,9 +77,7 @@ class _Splice:
 
     def __init__(self, before: View, fresh: View, gone: set[UUID]) -> None:
         self._before, self._fresh, self._gone = before, fresh, gone
-        rows = np.arange(before.size)
-        record = np.where(before.parent >= 0, before.parent, rows)
-        kept = np.flatnonzero(~np.isin(record, [before.nodes[node] for node in gone]))
+        kept = np.delete(np.arange(before.size), before.standing(gone))
         heads = kept[before.parent[kept] < 0].tolist()
         at = np.zeros(fresh.size, np.int64)
         for row in range(fresh.size):

@@ -8,7 +8,7 @@ rights of that moment.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -103,6 +103,11 @@ class View:
             return None
         return self.rows.get(f"{self.entries[at].id}/{part_of(part)}", at)
 
+    def standing(self, nodes: Iterable[UUID]) -> NDArray[np.int64]:
+        """The rows of these records and of their parts."""
+        record = np.where(self.parent >= 0, self.parent, np.arange(self.size))
+        return np.flatnonzero(np.isin(record, [self.nodes[node] for node in nodes if node in self.nodes]))
+
     def beside(self, row: int) -> list[int]:
         """The parts before and after a part of the same record."""
         at = self.parent[row]
@@ -170,11 +175,17 @@ async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:
 async def _readable(
     tx: store.Transaction, scope: CompiledScope, found: Sequence[listing.Listed]
 ) -> list[listing.Listed]:
-    """Those whose field may be read: the type says so, or else the record. Of one record nothing, and it is none."""
+    """Those whose field may be read: the type says so, or else the record. Of one record nothing, and it is none.
+
+    The version of a record that is not seen as a whole is that of what is seen of it.
+    """
     fixed = {t: scope.rights.reading.fixed(t) for t in {f.type for f in found}}
     unsure = sorted({f.node for f in found if fixed[f.type] is None})
     seen: Mapping[UUID, Record] = await scope.seen(tx, await rows.nodes(tx, unsure)) if unsure else {}
+    in_part = sorted({f.node for f in found if fixed[f.type] is not ALL})
+    versions = await rows.field_versions(tx, in_part) if in_part else {}
     result: list[listing.Listed] = []
+    bare: set[UUID] = set()
     for row in found:
         fields = fixed[row.type]
         if fields is None:
@@ -182,12 +193,21 @@ async def _readable(
             if record is None:
                 continue
             fields = frozenset(record.fields)
+        if fields is not ALL:
+            row = row._replace(version=_version(fields, versions.get(row.node, {})))
         if fields is ALL or row.field in fields:
             titled = row.titled if fields is ALL or row.titled in fields else ""
             result.append(row if titled == row.titled else row._replace(titled=""))
-        elif fields:
+        elif fields and row.node not in bare:  # one for all of its hidden texts, which nobody counts
+            bare.add(row.node)
             result.append(_bare(row))
     return result
+
+
+def _version(fields: frozenset[str], versions: Mapping[str, int]) -> int:
+    """Another one when a field comes, changes or goes that may be seen."""
+    said = f"{rows.version_of(fields, versions)} {' '.join(sorted(fields))}"
+    return int.from_bytes(hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:8])
 
 
 def _bare(row: listing.Listed) -> listing.Listed:

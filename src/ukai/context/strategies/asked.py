@@ -85,13 +85,12 @@ class Asked:
 
     def best(self, score: NDArray[np.float64], limit: int, among: NDArray[np.int64] | None = None) -> list[int]:
         """The rows with the highest `score`, best first, ties in the order of the view."""
-        rows = np.arange(self.view.size) if among is None else among
-        if len(rows) > limit:
-            kept = np.argpartition(-score[rows], limit - 1)[:limit]
-            edge = score[rows][kept].min()
-            rows = rows[score[rows] >= edge]
-        order = np.argsort(-score[rows], kind="stable")
-        return [int(rows[i]) for i in order[:limit]]
+        values = score if among is None else score[among]
+        near = np.arange(len(values))
+        if len(values) > limit:
+            near = np.flatnonzero(values >= np.partition(values, -limit)[-limit])
+        order = near[np.argsort(-values[near], kind="stable")[:limit]]
+        return (order if among is None else among[order]).tolist()
 
 
 @dataclass(frozen=True, kw_only=True)

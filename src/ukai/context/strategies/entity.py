@@ -29,9 +29,7 @@ async def find(ask: Asked) -> Sequence[int]:
     ask.owned = frozenset(owned)
     ask.questions = score.asked(names.without(ask.question, ask.named))
     themselves = [row for id in ids if (row := ask.view.nodes.get(id)) is not None]
-    for row, entry in enumerate(ask.view.entries):
-        if entry.node in ask.owned:
-            ask.bonus[row] = OWNED
+    ask.bonus |= dict.fromkeys(ask.view.standing(ask.owned).tolist(), OWNED)
     ask.bonus |= dict.fromkeys(themselves, NAMED)
     return themselves
 
