@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.record import builders
 from ukai import record, store
 from ukai.app import checks, init
 from ukai.kit.clock import FixedClock
+from ukai.surfaces import cli
 
 
 @pytest.fixture
@@ -63,3 +66,23 @@ async def test_a_run_of_somebody_else_is_as_one_that_is_not_there(workspace: Pat
 
 async def test_an_agent_without_runs_gives_none(workspace: Path):
     assert (await weighed(workspace, agent="nobody"))["runs"] == 0
+
+
+def test_of_many_runs_one_line_a_check_is_told_worst_first_and_of_one_run_everything(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(workspace)
+
+    many = CliRunner().invoke(cli.app, ["checks", "run"])
+    one = CliRunner().invoke(cli.app, ["checks", "run", builders.run_id(1)])
+    document = json.loads(CliRunner().invoke(cli.app, ["checks", "run", "--json"]).stdout)
+
+    lines = many.output.splitlines()
+    assert lines[0] == "invented_figures      1 of    2 flagged  !invented 1, weak 2"
+    assert lines[-3:-1] == ["2 runs weighed, 1 flagged", f"  {builders.run_id(1)}: 1 against it"]
+    assert len([line for line in lines if " of " in line and "flagged" in line]) == len(
+        {s["check"] for s in document["scores"]}
+    )
+    assert f"! {builders.run_id(1)} invented_figures: invented '$1.9M'" in one.output
+    assert "in: We pay $1.9M from May 5." in one.output
+    assert {"about", "check", "counts", "flagged", "flags"} <= document["scores"][0].keys()

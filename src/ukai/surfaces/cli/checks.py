@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,8 @@ import typer
 from ukai.surfaces.cli import output
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
+WORST = 5
+"""Runs that a summary names."""
 INSTANTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"]
 
 
@@ -103,6 +106,46 @@ def _scored(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _told(document: dict[str, Any]) -> Iterator[str]:
+    """One run in full; of several a line for each check, worst first, and where to look."""
+    yield from _summary(document["scores"]) if document["runs"] > 1 else _each(document)
+    yield f"{document['runs']} runs weighed, {document['flagged']} flagged"
+    yield from _worst(document["scores"]) if document["runs"] > 1 else ()
+    yield from (f"not read: {f['where']}: {f['message']}" for f in document.get("findings", []))
+
+
+def _summary(scores: Sequence[dict[str, Any]]) -> Iterator[str]:
+    by_check: dict[str, list[dict[str, Any]]] = {}
+    for one in scores:
+        by_check.setdefault(one["check"], []).append(one)
+    rows = [(sum(one["flagged"] for one in own), _kinds(own), name, own) for name, own in by_check.items()]
+    for flagged, kinds, name, own in sorted(rows, key=lambda r: (-r[0], -r[1].total(), r[2])):
+        unable = sum("unable" in one for one in own)
+        told = [f"{kind} {count}" for kind, count in sorted(kinds.items(), key=_gating_first)]
+        told += [f"{unable} not made"] if unable else []
+        yield f"{name:<18} {flagged:>4} of {len(own) - unable:>4} flagged  {', '.join(told)}".rstrip()
+
+
+def _kinds(scores: Sequence[dict[str, Any]]) -> Counter[str]:
+    """What was found, with `!` where it counts against a run."""
+    return Counter(f"{'!' if flag['gates'] else ''}{flag['kind']}" for one in scores for flag in one["flags"])
+
+
+def _gating_first(kind: tuple[str, int]) -> tuple[bool, int, str]:
+    return not kind[0].startswith("!"), -kind[1], kind[0]
+
+
+def _worst(scores: Sequence[dict[str, Any]]) -> Iterator[str]:
+    counted = Counter[str]()
+    for one in scores:
+        if len(one["about"]) == 1:
+            counted[one["about"][0]] += sum(flag["gates"] for flag in one["flags"])
+    for run, count in counted.most_common(WORST):
+        if count:
+            yield f"  {run}: {count} against it"
+    yield "`ukai checks run RUN` tells all of one run, --json all of all."
+
+
+def _each(document: dict[str, Any]) -> Iterator[str]:
     for one in document["scores"]:
         if len(one["about"]) > 1 or "details" in one:
             yield from _group(one)
@@ -110,8 +153,6 @@ def _told(document: dict[str, Any]) -> Iterator[str]:
             yield from _flag(f"{one['about'][0]} {one['check']}", flag)
         if "unable" in one:
             yield f"{one['about'][0]} {one['check']}: not made: {one['unable']}"
-    yield f"{document['runs']} runs weighed, {document['flagged']} flagged"
-    yield from (f"not read: {f['where']}: {f['message']}" for f in document.get("findings", []))
 
 
 def _flag(about: str, flag: dict[str, Any]) -> Iterator[str]:
