@@ -31,6 +31,8 @@ from ukai.llm.cassette import Cassette
 from ukai.llm.scripted import Asked, Call, Scripted, Step, Wait
 from ukai.measure.reading import Reading
 from ukai.runtime import events
+from ukai.runtime.budget import Allowance, Purse
+from ukai.runtime.metered import Meter
 from ukai.runtime.rules import BY_CODE
 from ukai.runtime.rules.judged import Judged
 from ukai.runtime.skills import UnknownSkill
@@ -461,7 +463,8 @@ async def test_a_composed_document_is_played_again_from_a_cassette_as_it_was(ope
     cassette = Cassette(path=tmp_path / "c.jsonl", is_recording=True)
     tape = answering.Tape(asking=answering.Asking(opened=opened, parts={}, cassette=cassette), rep=1)
     reader = Reader(rights=opened.rights(opened.agent("desk"), ANN, "cli"), edges=())
-    hand = tooling.Hand(principal=ANN, run_id="r", reader=reader)
+    meter = Meter(purse=Purse(allowance=Allowance(iterations=1)))
+    hand = tooling.Hand(principal=ANN, run_id="r", reader=reader, meter=meter)
     (tool,) = [
         b
         for b in tooling.bound(replace(opened, tape=tape), opened.agent("desk"), hand)

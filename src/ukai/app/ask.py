@@ -132,7 +132,12 @@ async def ask(
     if invoke.allowed:
         await opened.keep_up(lambda text: tell("status", text=text))
     hand = tooling.Hand(
-        principal=caller.principal, run_id=run_id, reader=reader, skill=wanted.skill, conversation=conversation
+        principal=caller.principal,
+        run_id=run_id,
+        reader=reader,
+        meter=budgets.meter(opened, served, caller.principal, wanted.skill and wanted.skill.budget),
+        skill=wanted.skill,
+        conversation=conversation,
     )
     prepared = replace(
         _prepared(opened, served, hand, wanted, invoke, surface, is_case=case_id is not None),
@@ -181,9 +186,9 @@ def _prepared(
         document=_document(opened, agent, hand, model, wanted.question),
         attached=_attached(agent, wanted.skill),
         run_id=hand.run_id,
-        allowance=budgets.allowance(opened, agent, hand.principal, wanted.skill and wanted.skill.budget),
-        # An evaluation asks in the name of others: it spends nothing of their day.
-        shared=None if opened.tape else budgets.ledger(opened, agent, hand.principal),
+        allowance=hand.meter.purse.allowance,
+        shared=hand.meter.purse.shared,
+        meter=hand.meter,
         rules=rules.rules_for(opened, agent, exhaustive=is_case),
         hosts=opened.catalog.settings.links,
         config=config(opened, agent, wanted.skill),
@@ -237,7 +242,15 @@ def _document(
     scope = agent.scope or (hand.skill and hand.skill.scope)
     if scope is None or COMPOSED not in agent.tools or is_extractive(model):
         return None
-    return partial(composing.composed, opened, question, hand.reader, skill=hand.skill, conversation=hand.conversation)
+    return partial(
+        composing.composed,
+        opened,
+        question,
+        hand.reader,
+        meter=hand.meter,
+        skill=hand.skill,
+        conversation=hand.conversation,
+    )
 
 
 def _prompt(agent: Agent, skill: Skill | None) -> str:

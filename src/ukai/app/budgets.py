@@ -7,8 +7,16 @@ from decimal import Decimal
 
 from ukai.app.engine import Engine
 from ukai.runtime.agent import Agent, Budget
-from ukai.runtime.budget import DEFAULT_SECONDS, Allowance, smallest
+from ukai.runtime.budget import DEFAULT_SECONDS, Allowance, Purse, smallest
 from ukai.runtime.ledger import Ledger, Pool
+from ukai.runtime.metered import Meter
+
+
+def meter(opened: Engine, agent: Agent, principal: str, skill: Budget | None = None) -> Meter:
+    """What one run, or one composition by itself, is paid from."""
+    # An evaluation asks in the name of others: it spends nothing of their day.
+    shared = None if opened.tape else ledger(opened, agent, principal)
+    return Meter(purse=Purse(allowance=allowance(opened, agent, principal, skill), shared=shared))
 
 
 def allowance(opened: Engine, agent: Agent, principal: str, skill: Budget | None = None) -> Allowance:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ukai import context, record
+from ukai.app import rankers
 from ukai.app.engine import Engine
 from ukai.context import reading
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.runtime.agent import Skill
+from ukai.runtime.metered import Meter
 from ukai.runtime.tools import Document
 
 
@@ -15,11 +17,16 @@ async def composed(
     question: str,
     reader: Reader,
     *,
+    meter: Meter,
     skill: Skill | None,
     conversation: str | None = None,
     budget_tokens: int | None = None,
 ) -> Document:
-    """The document about `question`: inside the agent's scope and the skill's, under the reader's rights."""
+    """The document about `question`: inside the agent's scope and the skill's, under the reader's rights.
+
+    A model that ranks is paid from `meter`.
+    """
+    name, ranker = rankers.named(opened, None, meter)
     scope = (skill.scope if skill else None) or (reader.scopes[0] if reader.scopes else WHEREVER_RIGHTS_REACH)
     request = context.Request(
         question=question,
@@ -27,8 +34,17 @@ async def composed(
         skill=skill.name if skill else "",
         budget_tokens=budget_tokens,
         conversation=conversation,
+        ranker=name,
     )
-    made = await context.compose(opened.db, request, library=opened.library, reader=reader, clock=opened.clock)
+    made = await context.compose(
+        opened.db,
+        request,
+        library=opened.library,
+        reader=reader,
+        clock=opened.clock,
+        settings=opened.catalog.settings.context.thresholds,
+        ranker=ranker,
+    )
     return Document(id=str(made.id), shown=made.text, items=[_item(i) for i in made.items])
 
 

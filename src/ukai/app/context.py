@@ -10,8 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from ukai import context
-from ukai.app import engine
-from ukai.context import explaining
+from ukai.app import budgets, engine, rankers
+from ukai.context import explaining, ranking
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.rows import compositions
 from ukai.kit import suggest, unicode
@@ -27,6 +27,15 @@ class NoSuchComposition(PermanentError):
     """There is no such composition, or none that the caller may ask about."""
 
     hint = "Compositions are read by whoever they were made for, and by holders of `audit`"
+
+
+class NothingPutAside(PermanentError):
+    """There is no such reference, or it was given to others."""
+
+    hint = "References are read by whoever the document was composed for, with the same agent"
+
+
+UnknownRanker = rankers.UnknownRanker
 
 
 class UnknownSkill(PermanentError):
@@ -46,9 +55,10 @@ async def compose(
     skill: str | None = None,
     budget_tokens: int | None = None,
     conversation: str | None = None,
+    ranker: str | None = None,
     progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """The document with its report. Raises UnknownAgent, UnknownSkill, NotInvoked."""
+    """The document with its report. Raises UnknownAgent, UnknownSkill, UnknownRanker, NotInvoked."""
     async with engine.opened(path) as opened:
         who = opened.principal(principal)
         await opened.keep_up(progress)
@@ -60,6 +70,7 @@ async def compose(
             skill=skill,
             budget_tokens=budget_tokens,
             conversation=conversation,
+            ranker=ranker,
         )
 
 
@@ -74,31 +85,48 @@ async def composed(
     budget_tokens: int | None = None,
     ceiling_tokens: int | None = None,
     conversation: str | None = None,
+    ranker: str | None = None,
 ) -> dict[str, Any]:
-    """The same in a workspace that is open; `ceiling_tokens` is what whoever reads can take at most."""
+    """The same in a workspace that is open; `ceiling_tokens` is what whoever reads can take at most.
+
+    `ranker`: one that ukai.yaml lists; None is its own choice. What a model uses counts against the caller's limits.
+    """
     served = opened.agent(agent)
     named = _skill(served, skill)
     reader = _reader(opened, served, principal, named, surface)
+    meter = budgets.meter(opened, served, principal, named and named.budget)
+    name, ordering = rankers.named(opened, ranker, meter)
     request = context.Request(
         question=unicode.storable(question),
         scope=(named.scope if named else None) or served.scope or WHEREVER_RIGHTS_REACH,
         skill=skill or "",
         budget_tokens=budget_tokens,
         conversation=None if conversation is None else unicode.storable(conversation),
+        ranker=name,
     )
     if ceiling_tokens is not None:
         request = replace(request, ceiling_tokens=min(ceiling_tokens, request.ceiling_tokens))
-    made = await context.compose(opened.db, request, library=opened.library, reader=reader, clock=opened.clock)
+    made = await context.compose(
+        opened.db,
+        request,
+        library=opened.library,
+        reader=reader,
+        clock=opened.clock,
+        settings=opened.catalog.settings.context.thresholds,
+        ranker=ordering,
+    )
     return {"id": str(made.id), "text": made.text, "report": shown(made.report.as_json(), dict(made.ms))}
 
 
-async def fetched(opened: engine.Engine, agent: str, ref: str, *, principal: str, surface: str = "cli") -> str | None:
+async def fetched(
+    opened: engine.Engine, agent: str, ref: str, *, principal: str, surface: str = "cli"
+) -> explaining.PutAside | None:
     """What was put aside under `ref`, read anew under their rights. None: there is none, or none for them.
 
     Raises UnknownAgent, NotInvoked.
     """
     reader = _reader(opened, opened.agent(agent), principal, None, surface)
-    return await context.fetch_offloaded(opened.db, unicode.storable(ref), library=opened.library, reader=reader)
+    return await explaining.put_aside(opened.db, unicode.storable(ref), library=opened.library, reader=reader)
 
 
 async def explain(path: Path, id: str, name: str | None, *, principal: str | None) -> dict[str, Any]:
@@ -128,7 +156,14 @@ async def explained(
         }
     served = opened.agent(saved.agent)
     reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
-    found = await explaining.explained(opened.db, saved, unicode.storable(name), library=opened.library, reader=reader)
+    found = await explaining.explained(
+        opened.db,
+        saved,
+        unicode.storable(name),
+        library=opened.library,
+        reader=reader,
+        settings=opened.catalog.settings.context.thresholds,
+    )
     return {"id": str(saved.id), **found.as_json()}
 
 
@@ -151,7 +186,14 @@ async def replayed(opened: engine.Engine, id: str, *, principal: str, surface: s
         raise NoSuchComposition(f"there is no composition {id} that was made for you")
     served = opened.agent(saved.agent)
     reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
-    made = await context.replay(opened.db, saved.id, library=opened.library, reader=reader)
+    made = await context.replay(
+        opened.db,
+        saved.id,
+        library=opened.library,
+        reader=reader,
+        settings=opened.catalog.settings.context.thresholds,
+        ranker=_ranked_by(opened, served, principal, saved),
+    )
     if made is None:
         raise NoSuchComposition(f"there is no composition {id} that was made for you")
     return {"id": str(saved.id), "same": made.same, "changed": list(made.changed), "text": made.text}
@@ -168,7 +210,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     """A report as a person reads it: what ran, then the ranking with what became of each section."""
     yield f"{report['scope']['matched']} items in scope; {report['used']} of {report['budget']} tokens used"
     for step in report["graph"]:
-        if step["fired"]:
+        if step["fired"] or step.get("way"):
             marks = [step.get("way", ""), *(m for m in ("capped", "timed_out") if step[m]), step.get("failed", "")]
             said = " ".join(filter(None, marks))
             yield f"  {step['strategy']:<11} {step['candidates']:>5} found  {step['ms']:>7.1f} ms  {said}".rstrip()
@@ -188,6 +230,14 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     left = len(report["dropped"]) - sum(r["level"] == "none" for r in report["ranking"])
     if left > 0:
         yield f"      and {left} more that rank too far behind to be read"
+
+
+def _ranked_by(opened: engine.Engine, agent: Agent, principal: str, saved: compositions.Saved) -> ranking.Ranker | None:
+    """What the ranker of that name is now. A replay asks it nothing; None where the deployment has none any more."""
+    try:
+        return rankers.named(opened, json.loads(saved.request)["ranker"], budgets.meter(opened, agent, principal))[1]
+    except rankers.UnknownRanker:
+        return None
 
 
 def _skill(agent: Agent, name: str | None) -> Skill | None:

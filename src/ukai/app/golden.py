@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ukai import context
-from ukai.app import engine
+from ukai.app import budgets as paying
+from ukai.app import engine, rankers
 from ukai.app.evals import bank
 from ukai.app.recall import Report
 from ukai.context import composing, levels
@@ -60,10 +61,14 @@ async def recall(
     budgets: Sequence[int],
     agent: str | None = None,
     only: str = "*",
+    ranker: str | None = None,
     principal: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Report:
-    """Every case of the workspace that requires items, at every budget, in the composer's own tokens."""
+    """Every case of the workspace that requires items, at every budget, in the composer's own tokens.
+
+    `ranker`: one that ukai.yaml lists; None is its own choice. Raises UnknownRanker.
+    """
     rows: list[Row] = []
     async with engine.opened(path) as opened:
         await opened.keep_up(progress)
@@ -72,15 +77,15 @@ async def recall(
         wanted = [q for q in asked.questions if q.requires.items]
         told: list[Finding] = [*findings, *unasked]
         for question in wanted:
-            rows.append(await _row(opened, question, budgets))
+            rows.append(await _row(opened, question, budgets, ranker))
             progress(f"cases: {len(rows)} of {len(wanted)}")
     return Report(figures=at_budgets.summary(rows, budgets), per_case=tuple(rows), findings=tuple(told))
 
 
-async def _row(opened: engine.Engine, question: Question, budgets: Sequence[int]) -> Row:
+async def _row(opened: engine.Engine, question: Question, budgets: Sequence[int], ranker: str | None) -> Row:
     started = time.perf_counter()
     required = question.requires.items
-    shown = {b: await _shown(opened, question, b) for b in (*budgets, CEILING_TOKENS)}
+    shown = {b: await _shown(opened, question, b, ranker) for b in (*budgets, CEILING_TOKENS)}
     ms = (time.perf_counter() - started) * 1e3 / len(shown)
 
     def share(budget: int, at_least: str) -> float:
@@ -97,7 +102,7 @@ async def _row(opened: engine.Engine, question: Question, budgets: Sequence[int]
     )
 
 
-async def _shown(opened: engine.Engine, question: Question, budget: int) -> Mapping[str, str]:
+async def _shown(opened: engine.Engine, question: Question, budget: int, ranker: str | None) -> Mapping[str, str]:
     """Item -> the level at which it stands; nothing for who may not use the agent."""
     agent = opened.agent(question.agent or "")
     rights = opened.rights(agent, question.asker or "", "cli")
@@ -105,7 +110,15 @@ async def _shown(opened: engine.Engine, question: Question, budget: int) -> Mapp
         return {}
     reader = opened.reader(agent, rights)
     request = context.Request(question=question.ask, scope=agent.scope or WHEREVER_RIGHTS_REACH, budget_tokens=budget)
-    made = await composing.made_of(opened.db, request, library=opened.library, reader=reader)
+    _, ordering = rankers.named(opened, ranker, paying.meter(opened, agent, question.asker or ""))
+    made = await composing.made_of(
+        opened.db,
+        request,
+        library=opened.library,
+        reader=reader,
+        settings=opened.catalog.settings.context.thresholds,
+        ranker=ordering,
+    )
     return {item: level for item, (_, level) in made.assembled.shown.items()}
 
 

@@ -73,6 +73,14 @@ _ALL = (
         {"budget_tokens": "integer"},
         reads=True,
     ),
+    _spec(
+        "fetch_offloaded",
+        "Fetch a long value that a composed document only names by a ref; `after` is the `next` of the page before.",
+        {"ref": "string"},
+        {"after": "integer"},
+        reads=True,
+        empty_when="items == []",
+    ),
 )
 
 PROVIDED: Mapping[str, ToolSpec] = MappingProxyType({spec.name: spec for spec in _ALL})

@@ -10,20 +10,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ukai.app import composing
+from ukai.app import composing, replies
 from ukai.app.engine import Engine, NotServed
 from ukai.app.provided import PROVIDED
 from ukai.catalog import tools as code
-from ukai.context import indexes
+from ukai.context import explaining, indexes
 from ukai.context.reader import Reader
 from ukai.context.scope import CEILING_TOKENS
 from ukai.gate.author import Author
+from ukai.kit import canonical, unicode
 from ukai.kit.errors import ToolFailed
 from ukai.runtime.agent import Agent, Skill
 from ukai.runtime.loop import COMPOSED
+from ukai.runtime.metered import Meter
 from ukai.runtime.provided import Shelf, reading_tools
 from ukai.runtime.tools import Bound, Document, ToolSpec
 from ukai.runtime.writing import Pen, writing_tools
+
+FETCHED = "fetch_offloaded"
+PAGE = 40_000
+"""Characters of one page of a long value, as JSON: the loop cuts what is longer than 60,000."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +39,8 @@ class Hand:
     principal: str
     run_id: str
     reader: Reader
+    meter: Meter
+    """What the turn is paid from: so is the model that ranks what it reads."""
     skill: Skill | None = None
     conversation: str | None = None
 
@@ -52,6 +60,7 @@ def bound(opened: Engine, agent: Agent, hand: Hand) -> list[Bound]:
     )
     provided |= writing_tools(pen, PROVIDED)
     provided[COMPOSED] = Bound(spec=PROVIDED[COMPOSED], call=partial(_composed, opened, hand))
+    provided[FETCHED] = Bound(spec=PROVIDED[FETCHED], call=partial(_fetched, opened, hand))
     found = [provided[name] for name in agent.tools if name in provided]
     loop = asyncio.get_running_loop()
     given = code.Given(
@@ -78,10 +87,20 @@ async def _composed(opened: Engine, hand: Hand, *, question: str, budget_tokens:
         opened,
         question,
         hand.reader,
+        meter=hand.meter,
         skill=hand.skill,
         conversation=hand.conversation,
         budget_tokens=None if budget_tokens is None else max(1, min(budget_tokens, CEILING_TOKENS)),
     )
+
+
+async def _fetched(opened: Engine, hand: Hand, *, ref: str, after: int = 0) -> dict[str, Any]:
+    """A page of what was put aside, as the item of its record."""
+    found = await explaining.put_aside(opened.db, unicode.storable(ref), library=opened.library, reader=hand.reader)
+    if found is None:
+        return {"items": []}
+    page = replies.page(found.text, after=after, fits=lambda text: len(canonical.dumps(text)) <= PAGE)
+    return {"items": [{"handle": found.handle, "text": page.text}], **page.as_json()}
 
 
 def _file_of(opened: Engine, agent: Agent, name: str) -> str | None:

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -43,6 +44,8 @@ INPUTS: Mapping[str, str] = {
     "templates": "the templates",
 }
 """What a composition is a function of: its name in a report, and in words."""
+ITSELF = "the composer itself"
+"""No input is another one, and still the bytes are: they were made by another version of the program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,30 +82,44 @@ async def own(db: store.Database, id: UUID, reader: Reader) -> compositions.Save
 
 
 async def explain(
-    db: store.Database, id: UUID, name: str, *, library: reading.Library, reader: Reader
+    db: store.Database,
+    id: UUID,
+    name: str,
+    *,
+    library: reading.Library,
+    reader: Reader,
+    settings: Settings = DEFAULT,
 ) -> Explanation | None:
     """Why the record or part `name` is in the composition, or is not. None: there is no such composition for them."""
     saved = await own(db, id, reader)
-    return None if saved is None else await explained(db, saved, name, library=library, reader=reader)
+    if saved is None:
+        return None
+    return await explained(db, saved, name, library=library, reader=reader, settings=settings)
 
 
 async def explained(
-    db: store.Database, saved: compositions.Saved, name: str, *, library: reading.Library, reader: Reader
+    db: store.Database,
+    saved: compositions.Saved,
+    name: str,
+    *,
+    library: reading.Library,
+    reader: Reader,
+    settings: Settings = DEFAULT,
 ) -> Explanation:
     """The same of a composition that was found before. What is said of a record is what `reader` may know of it."""
     report = json.loads(saved.report)
     parsed = handle.parse(name)
     async with db.snapshot() as tx:
-        found = await _readable(tx, parsed, library, reader) if parsed else None
-        if parsed is None or found is None:
+        found, updated = await _readable(tx, parsed, reader) if parsed else (None, None)
+        if found is None:
             return Explanation(handle=name, is_shown=False, lines=(NOT_THERE,))
         told = [*_of_ranking(report, name), *_of_dropped(report, name)]
         is_shown = any(n == name or n.startswith(f"{name}/") for n in report["shown"])
         if not told:
-            told = [*_of_scope(found, reader, _scope(saved))] or await _of_scores(tx, saved, name, library, reader)
-        changed = found.updated_at > saved.at
-    if changed:
-        told.append(f"it was changed at {found.updated_at:%Y-%m-%d %H:%M}, after this was composed")
+            told = [*_of_scope(found, reader, _scope(saved))]
+            told = told or await _of_scores(tx, saved, name, library, reader, settings)
+    if updated is not None and updated > saved.at:
+        told.append(f"it was changed at {updated:%Y-%m-%d %H:%M}, after this was composed")
     return Explanation(handle=name, is_shown=is_shown, lines=tuple(told))
 
 
@@ -118,7 +135,8 @@ async def replay(
 ) -> Replayed | None:
     """The composition once more: the same bytes, or the name of the input that changed. None: as for `explain`.
 
-    What a conversation had been given then, and strategies that had timed out, are taken from the report.
+    What a conversation had been given then, what a model said that ranked, and strategies that had timed out, are taken
+    from the report: no model is asked.
     """
     saved = await own(db, id, reader)
     if saved is None:
@@ -143,10 +161,27 @@ async def replay(
         changed += _otherwise(then["shown"], made.report.shown)
         timed_out = [s.strategy for s in made.report.graph if s.timed_out and s.strategy not in past.without]
         changed += [f"the strategy {s!r} ran out of time now" for s in timed_out]
+        changed = changed or [ITSELF]
     return Replayed(same=same, text=made.assembled.text, changed=tuple(changed))
 
 
+@dataclass(frozen=True, kw_only=True)
+class PutAside:
+    """A value that was too large for a document, as it is now."""
+
+    handle: str
+    """Of the record or the part that it is a value of."""
+    field: str
+    text: str
+
+
 async def fetch_offloaded(db: store.Database, ref: str, *, library: reading.Library, reader: Reader) -> str | None:
+    """The text of `put_aside`."""
+    found = await put_aside(db, ref, library=library, reader=reader)
+    return None if found is None else found.text
+
+
+async def put_aside(db: store.Database, ref: str, *, library: reading.Library, reader: Reader) -> PutAside | None:
     """The value that was put aside under `ref`, as it is now. None: there is none, or none for this audience."""
     async with db.snapshot() as tx:
         at = await compositions.offloaded(tx, ref, reader.rights.principals_hash)
@@ -161,16 +196,21 @@ async def fetch_offloaded(db: store.Database, ref: str, *, library: reading.Libr
     if not items:
         return None
     value = items[0].text if at[1] == "text" else items[0].fields.get(at[1])
-    return value if isinstance(value, str) or value is None else canonical.dumps(value)
+    if value is None:
+        return None
+    return PutAside(handle=at[0], field=at[1], text=value if isinstance(value, str) else canonical.dumps(value))
 
 
 async def _readable(
-    tx: store.Transaction, name: handle.Handle, library: reading.Library, reader: Reader
-) -> rows.Node | None:
-    """The record, if they may read any of it at all, inside the scope or out of it."""
+    tx: store.Transaction, name: handle.Handle, reader: Reader
+) -> tuple[rows.Node | None, datetime | None]:
+    """The record, if they may read any of it at all, inside the scope or out of it; and when that changed last."""
     anywhere = CompiledScope(rights=reader.rights, edges=reader.edges, scopes=(WHEREVER_RIGHTS_REACH,))
     node = (await rows.by_handle(tx, [name.whole])).get(str(name.whole))
-    return node if node is not None and await anywhere.seen(tx, [node]) else None
+    seen = {} if node is None else await anywhere.seen(tx, [node])
+    if node is None or not seen:
+        return None, None
+    return node, (await reading.last_seen_to_change(tx, [node], seen)).get(node.id, node.updated_at)
 
 
 def _of_ranking(report: Mapping[str, Any], name: str) -> Iterator[str]:
@@ -207,12 +247,17 @@ def _of_scope(node: rows.Node, reader: Reader, scope: Scope) -> Iterator[str]:
 
 
 async def _of_scores(
-    tx: store.Transaction, saved: compositions.Saved, name: str, library: reading.Library, reader: Reader
+    tx: store.Transaction,
+    saved: compositions.Saved,
+    name: str,
+    library: reading.Library,
+    reader: Reader,
+    settings: Settings,
 ) -> list[str]:
     """It was in scope and no strategy brought it: where it would rank now."""
     asked = json.loads(saved.request)
     request = _request(asked)
-    ask = await composing.asked_of(tx, reader.narrowed(request.scope), request.question, library)
+    ask = await composing.asked_of(tx, reader.narrowed(request.scope), request.question, library, settings)
     row = ask.view.rows.get(name)
     if row is None:
         return ["it is in scope and was not found then; nothing of it is searched"]

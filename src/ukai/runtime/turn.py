@@ -89,6 +89,8 @@ class Ask:
     """Limits that other runs draw on too."""
     purse: Purse | None = None
     """Of the turn that this one is a part of; None is a purse of its own."""
+    meter: Meter | None = None
+    """Made beforehand, over the turn's own purse, where composing pays from it too."""
     run_id: str | None = None
     """Known beforehand where tools write under it; None makes one."""
     case_id: str | None = None
@@ -142,7 +144,9 @@ async def turn(
     )
     kept = await record.Recorder.begin(db, start, clock=clock)
     purse = ask.purse.child(ask.allowance) if ask.purse else Purse(allowance=ask.allowance, shared=ask.shared)
-    under_way = _Turn(ask=ask, start=start, kept=kept, clock=clock, listen=listen, meter=Meter(purse=purse))
+    under_way = _Turn(
+        ask=ask, start=start, kept=kept, clock=clock, listen=listen, meter=ask.meter or Meter(purse=purse)
+    )
     try:
         ending = await _unless(cancel, under_way.ending())
     except Spent as stop:

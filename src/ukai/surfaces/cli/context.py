@@ -29,6 +29,9 @@ def compose(
     conversation: Annotated[
         str | None, typer.Option(help="Send again only what this conversation was not given.", show_default=False)
     ] = None,
+    ranker: Annotated[
+        str | None, typer.Option(help="score, or one that ukai.yaml lists; else its choice.", show_default=False)
+    ] = None,
     workspace: output.Workspace = output.HERE,
     principal: output.As = None,
     as_json: output.Json = False,
@@ -46,6 +49,7 @@ def compose(
             skill=skill,
             budget_tokens=budget,
             conversation=conversation,
+            ranker=ranker,
             progress=output.live(quiet=quiet),
         )
     )
@@ -119,6 +123,10 @@ def recall(
         str | None, typer.Option("--agent", help="Of a workspace: the cases of this agent.", show_default=False)
     ] = None,
     only: Annotated[str, typer.Option("--only", help="Of a workspace: cases whose id matches.")] = "*",
+    ranker: Annotated[
+        str | None,
+        typer.Option("--ranker", help="Of a workspace: score, or one that ukai.yaml lists.", show_default=False),
+    ] = None,
     workspace: output.Workspace = output.HERE,
     principal: output.As = None,
     chart: Annotated[Path | None, typer.Option("--chart", help="Write an SVG file.", show_default=False)] = None,
@@ -151,7 +159,13 @@ def recall(
         from ukai.app import golden
 
         asked = golden.recall(
-            workspace, budgets=wanted.budgets, agent=agent, only=only, principal=principal, progress=progress
+            workspace,
+            budgets=wanted.budgets,
+            agent=agent,
+            only=only,
+            ranker=ranker,
+            principal=principal,
+            progress=progress,
         )
         report = asyncio.run(asked)
     told = ""

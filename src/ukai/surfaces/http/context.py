@@ -1,4 +1,4 @@
-"""`POST /context/compose` and `/context/compositions/{id}/explain`: what an agent would read, and why (C46, X4)."""
+"""Documents over HTTP: composed, explained, composed once more, and the long values behind them (C46, X4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ukai.app import agents, context, live
+from ukai.app import agents, context, live, replies
 from ukai.surfaces.http import body
 from ukai.surfaces.http.here import CHANNEL, asking, reception
 from ukai.surfaces.http.problems import Json
@@ -25,6 +25,8 @@ class Wanted(BaseModel):
     budget_tokens: Annotated[int | None, Field(ge=1, le=50_000)] = None
     conversation: Annotated[str | None, Field(max_length=200)] = None
     """What was given in it before is not given again."""
+    ranker: Annotated[str | None, Field(max_length=200)] = None
+    """One that ukai.yaml lists; the deployment's own choice by default."""
 
 
 @router.post("/context/compose", operation_id="compose", summary="What an agent would read about a question.")
@@ -43,6 +45,7 @@ async def compose(request: Request) -> Response:
         skill=wanted.skill,
         budget_tokens=wanted.budget_tokens,
         conversation=wanted.conversation,
+        ranker=wanted.ranker,
     )
     return Json(made)
 
@@ -59,3 +62,27 @@ async def explain(
     who, here = await asking(request), reception(request)
     found = await context.explained(here.engine, id, handle, principal=who.principal, surface=CHANNEL)
     return Json(found)
+
+
+@router.post("/context/compositions/{id}/replay", operation_id="replay_composition", summary="The same once more.")
+async def replay(request: Request, id: str) -> Response:
+    """The same bytes, or the inputs that changed; 404 for a composition that was not made for you."""
+    who, here = await asking(request), reception(request)
+    return Json(await context.replayed(here.engine, id, principal=who.principal, surface=CHANNEL))
+
+
+@router.get("/context/offloaded/{ref}", operation_id="offloaded", summary="A value that was put aside.")
+async def offloaded(
+    request: Request,
+    ref: str,
+    agent: Annotated[str, Query(description="For which the document was composed.", max_length=64)],
+    after: Annotated[int, Query(ge=0, le=2**31, description="The `next` of the page before.")] = 0,
+) -> Response:
+    """As it is now, under your rights of now, page by page; 404 for what was put aside for others."""
+    who, here = await asking(request), reception(request)
+    agents.need(here.engine, who, CHANNEL, agent)
+    found = await context.fetched(here.engine, agent, ref, principal=who.principal, surface=CHANNEL)
+    if found is None:
+        raise context.NothingPutAside(f"there is nothing under {ref!r} for you")
+    page = replies.page(found.text, after=after, fits=lambda _: True)
+    return Json({"ref": ref, "handle": found.handle, "field": found.field, "text": page.text, **page.as_json()})

@@ -111,7 +111,13 @@ async def _ours(request: Request, error: Exception) -> Response:
     match raised:
         case history.Gone():
             return problem(410, "gone", detail, hint=raised.hint, where="?after")
-        case history.NoRecord() | agents.NoAgent() | run.NoSuchRun() | context.NoSuchComposition():
+        case (
+            history.NoRecord()
+            | agents.NoAgent()
+            | run.NoSuchRun()
+            | context.NoSuchComposition()
+            | context.NothingPutAside()
+        ):
             return problem(404, "not_found", detail, hint=raised.hint)
         case access.NoRecord() | engine.UnknownAgent():
             return problem(404, "not_found", detail, hint=raised.hint)
@@ -123,7 +129,7 @@ async def _ours(request: Request, error: Exception) -> Response:
             return problem(
                 503, "not_served", "this agent is not served now", hint="whoever keeps it finds out with lint"
             )
-        case context.UnknownSkill() | live.UnknownSkill() | undo.NotNamed():
+        case context.UnknownSkill() | context.UnknownRanker() | live.UnknownSkill() | undo.NotNamed():
             return problem(422, "not_named", detail, hint=raised.hint)
         case context.NotInvoked():
             return problem(403, "forbidden", "you may not use this agent here", hint=raised.hint)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ukai.app import agents, context, live
+from ukai.app import agents, context, live, replies
 from ukai.kit import canonical
 from ukai.surfaces.mcp.call import CHANNEL, Call, Given, Result, Tool
 
@@ -24,6 +24,12 @@ class Wanted(Given):
     conversation: Annotated[
         str | None, Field(description="What was given in it before is not given again.", max_length=200)
     ] = None
+    ranker: Annotated[
+        str | None,
+        Field(
+            description="Who orders: score, or one that the deployment lists; by default its choice.", max_length=200
+        ),
+    ] = None
 
 
 class PutAside(Given):
@@ -31,6 +37,7 @@ class PutAside(Given):
 
     agent: Agent
     ref: Annotated[str, Field(description="As the document names it.", max_length=200)]
+    after: Annotated[int, Field(ge=0, description="The `next` of the page before.")] = 0
 
 
 class About(Given):
@@ -55,6 +62,7 @@ async def compose_context(call: Call, given: Wanted) -> Result:
         budget_tokens=given.budget_tokens,
         ceiling_tokens=call.most_tokens,
         conversation=given.conversation,
+        ranker=given.ranker,
     )
     report = made["report"]
     data = {"id": made["id"], "ceiling_tokens": call.most_tokens}
@@ -63,20 +71,22 @@ async def compose_context(call: Call, given: Wanted) -> Result:
 
 
 async def fetch_offloaded(call: Call, given: PutAside) -> Result:
-    """The value as it is now, under the caller's rights of now."""
+    """The value as it is now, under the caller's rights of now, in pages that the client takes whole."""
     agents.need(call.reception.engine, call.caller, CHANNEL, given.agent)
     found = await context.fetched(
         call.reception.engine, given.agent, given.ref, principal=call.caller.principal, surface=CHANNEL
     )
     if found is None:
         return Result(text=f"there is nothing under {given.ref!r} for you", data={"ref": given.ref}, is_error=True)
-    return Result(text=found, data={"ref": given.ref, "characters": len(found)})
+    page = replies.page(found.text, after=given.after, fits=replies.within(call.most_tokens))
+    return Result(text=page.text, data={"ref": given.ref, "handle": found.handle, **page.as_json()})
 
 
 async def explain_composition(call: Call, given: About) -> Result:
     """Why a record is or is not in a document, or the report of the whole."""
     opened, who = call.reception.engine, call.caller.principal
     found = await context.explained(opened, given.id, given.handle, principal=who, surface=CHANNEL)
+    found = replies.fitting(found, fits=replies.within(call.most_tokens))
     return Result(text=json.dumps(found, ensure_ascii=False, default=canonical.shown), data=found)
 
 
@@ -94,7 +104,7 @@ TOOLS = (
     Tool(
         name="fetch_offloaded",
         title="Fetch what was put aside",
-        description="A value that a composed document only names by a ref, because it is long.",
+        description="A value that a composed document only names by a ref, because it is long; page by page.",
         given=PutAside,
         call=fetch_offloaded,
     ),
