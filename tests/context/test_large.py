@@ -53,6 +53,20 @@ async def test_the_approximate_index_follows_what_changes(database: store.Databa
     assert near[0][2] > 0.99
 
 
+async def test_an_index_whose_making_was_interrupted_is_made_again(database: store.Database):
+    w = await company(database)
+    await index.index_vectors(database, w.cache, above=1)
+    async with database.transaction() as tx:
+        await tx.execute("update pg_index set indisvalid = false where indexrelid = 'passage_vector_32'::regclass")
+
+    await index.index_vectors(database, w.cache, above=1)
+
+    async with database.transaction() as tx:
+        made = "select indisvalid from pg_index where indexrelid = 'passage_vector_32'::regclass"
+        assert await tx.value(made)
+        assert await tx.value("select current_setting('statement_timeout')") == "1min"
+
+
 async def test_few_passages_need_no_index(database: store.Database):
     w = await company(database)
 

@@ -128,8 +128,8 @@ async def index_vectors(db: store.Database, cache: Cache, *, above: int = DEFAUL
         if len(found) < INDEXED:
             break
         after = found[-1][:2]
-    async with db.transaction() as tx:  # last, since an index over what is there is made much faster than one by one
-        await listing.make_vector_index(tx, cache.embedder.dimensions)
+    async with db.statements() as session:  # last: over what is there it is made much faster than one by one
+        await listing.make_vector_index(session, cache.embedder.dimensions)
     return count
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -136,8 +136,8 @@ async def numbers(tx: Transaction, nodes: Sequence[UUID]) -> dict[tuple[UUID, st
     found = await _binary(
         tx,
         "select node, part, coalesce(terms, ''), coalesce(place, ''), coalesce(title, '') from passage "
-        "where node = any(%s)",
-        (list(nodes),),
+        "where node = any(%s::uuid[])",
+        (_array(nodes),),
     )
     return {(r[0], r[1]): (r[2], r[3], r[4]) for r in found}
 
@@ -149,7 +149,7 @@ async def edges_between(tx: Transaction, nodes: Sequence[UUID]) -> dict[UUID, by
         f"select e.src, count(*), bit_xor({_EDGE}) "  # noqa: S608
         "from unnest(%s::uuid[]) n(id) join edge e on e.src = n.id "
         "where e.alive and e.dst in (select unnest(%s::uuid[])) group by e.src",
-        (list(nodes), list(nodes)),
+        (_array(nodes), _array(nodes)),
     )
     return {r[0]: packed_edges(r[1], r[2]) for r in found}
 
@@ -274,20 +274,44 @@ async def add_vectors(tx: Transaction, new: Sequence[tuple[UUID, str, bytes]]) -
         await copy.write(b"\xff\xff")
 
 
-async def make_vector_index(tx: Transaction, width: int) -> None:
-    """The approximate index over vectors of `width` dimensions, if there is none. Readers are not kept waiting."""
-    if await tx.value("select to_regclass(%s) is not null", (f"passage_vector_{width}",)):
+async def make_vector_index(session: Transaction, width: int) -> None:
+    """The approximate index over vectors of `width` dimensions, if there is none and nobody is making it.
+
+    `session` is no transaction: neither readers nor writers wait for it. Over a million vectors it takes minutes.
+    """
+    name = f"passage_vector_{width}"
+    lock = (f"ukai.{name}",)
+    is_there = await session.value("select indisvalid from pg_index where indexrelid = to_regclass(%s)", (name,))
+    if is_there or not await session.value("select pg_try_advisory_lock(hashtextextended(%s, 0))", lock):
         return
-    await tx.execute("set local statement_timeout = 0")
     # Whatever has no place in memory is added to a file instead, one by one, which takes many times as long.
-    need = (2 * width + GRAPH) * int(await tx.value("select count(*) from passage_vector"))
-    await tx.execute(
-        "select set_config('maintenance_work_mem', %s, true)", (f"{min(max(need >> 10, 65_536), MOST_KB)}kB",)
-    )
-    await tx.execute(
-        f"create index if not exists passage_vector_{width} on passage_vector "
-        f"using hnsw ((vector::halfvec({width})) halfvec_cosine_ops)"
-    )
+    need = (2 * width + GRAPH) * int(await session.value("select count(*) from passage_vector"))
+    wanted = {
+        "statement_timeout": "0",
+        "lock_timeout": "0",
+        "maintenance_work_mem": f"{min(max(need >> 10, 65_536), MOST_KB)}kB",
+    }
+    before = {setting: await session.value("select current_setting(%s)", (setting,)) for setting in wanted}
+    try:
+        await _set(session, wanted)
+        await session.execute(f"drop index if exists {name}")  # what somebody began and could not end
+        await session.execute(
+            f"create index concurrently {name} on passage_vector "
+            f"using hnsw ((vector::halfvec({width})) halfvec_cosine_ops)"
+        )
+    finally:
+        await _set(session, before)
+        await session.value("select pg_advisory_unlock(hashtextextended(%s, 0))", lock)
+
+
+async def _set(session: Transaction, settings: Mapping[str, str]) -> None:
+    for setting, value in settings.items():
+        await session.execute("select set_config(%s, %s, false)", (setting, value))
+
+
+def _array(ids: Iterable[UUID]) -> str:
+    """As PostgreSQL writes an array: made one by one, 100,000 of them would take the driver a second."""
+    return "{" + ",".join([id.hex for id in ids]) + "}"
 
 
 async def _binary(tx: Transaction, statement: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
