@@ -11,7 +11,7 @@ from uuid import UUID
 
 from ukai import context
 from ukai.app import budgets, engine, rankers
-from ukai.context import explaining, ranking
+from ukai.context import explaining, ranking, rereading
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.rows import compositions
 from ukai.kit import suggest, unicode
@@ -138,21 +138,29 @@ async def explain(path: Path, id: str, name: str | None, *, principal: str | Non
 async def explained(
     opened: engine.Engine, id: str, name: str | None, *, principal: str, surface: str = "cli"
 ) -> dict[str, Any]:
-    """The same in a workspace that is open. Raises NoSuchComposition."""
+    """The same in a workspace that is open. Raises NoSuchComposition.
+
+    Whoever it was made for sees of its report what their rights still reach; whoever holds `audit` sees all of it.
+    """
     saved = await _saved(opened, id)
     access = opened.catalog.access
-    if saved is None or not (
-        saved.principals == (principal,) or access.holds(access.caller(principal), "audit").allowed
-    ):
+    may_audit = access.holds(access.caller(principal), "audit").allowed
+    if saved is None or not (may_audit or (saved.principals == (principal,) and _still_may(opened, saved, surface))):
         raise NoSuchComposition(f"there is no composition {id} that you may ask about")
     if name is None:
-        asked = json.loads(saved.request)
+        asked, report = json.loads(saved.request), json.loads(saved.report)
+        if not may_audit:
+            served = opened.agent(saved.agent)
+            rights = opened.rights(served, principal, surface)
+            reader = opened.reader(served, rights, served.skills.get(saved.skill))
+            async with opened.db.snapshot() as tx:
+                report = await rereading.reread(tx, report, library=opened.library, reader=reader)
         return {
             "id": str(saved.id),
             "at": saved.at.isoformat(),
             "agent": saved.agent,
             "question": asked["question"],
-            "report": shown(json.loads(saved.report), json.loads(saved.timing)),
+            "report": shown(report, json.loads(saved.timing)),
         }
     served = opened.agent(saved.agent)
     reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
@@ -165,6 +173,15 @@ async def explained(
         settings=opened.catalog.settings.context.thresholds,
     )
     return {"id": str(saved.id), **found.as_json()}
+
+
+def _still_may(opened: engine.Engine, saved: compositions.Saved, surface: str) -> bool:
+    """Whether they may still use the agent that composed, somewhere: it may have been asked on another surface."""
+    served = opened.catalog.agents.get(saved.agent)
+    if served is None or opened.loaded.blocking(saved.agent):
+        return False
+    (principal,) = saved.principals
+    return any(opened.rights(served, principal, channel).invoke.allowed for channel in (surface, *served.channels))
 
 
 async def replay(path: Path, id: str, *, principal: str | None) -> dict[str, Any]:
