@@ -1,8 +1,9 @@
 """LlamaIndex and Haystack as people put them together for hybrid retrieval, over nodes whose vectors are given.
 
-Both get: BM25 over the node's text and cosine over the given vector, in memory, fused by reciprocal rank (each
-library's own, k as it comes), and one node an item. Every node has its path as metadata, so that equal texts are not
-taken for one. What a library embeds is nothing: question vectors are handed in.
+Both get: BM25 over the node's text and cosine over the given vector, in memory, fused by reciprocal rank as each
+library does it, and one node an item. LlamaIndex also fuses by scores; Haystack's way of that was worse everywhere.
+Every node has its path as metadata, so that equal texts are not taken for one. Question vectors are handed in: neither
+library embeds anything.
 """
 
 # Both come without types that hold.
@@ -60,8 +61,13 @@ def llama_index(nodes: Sequence[Node], *, depth: int, areas: Sequence[str] = ())
     return _ids(_fusion(_text_nodes(nodes), depth=depth, areas=areas))
 
 
-def auto_merging(nodes: Sequence[Node], *, depth: int, areas: Sequence[str] = ()) -> Retrieve:
-    """The same fusion below an AutoMergingRetriever: where most of a parent's nodes are found, it stands for them."""
+def by_scores(nodes: Sequence[Node], *, depth: int) -> Retrieve:
+    """The same, fused by scores that are brought to one scale by their mean and deviation."""
+    return _ids(_fusion(_text_nodes(nodes), depth=depth, mode="dist_based_score"))
+
+
+def auto_merging(nodes: Sequence[Node], *, depth: int) -> Retrieve:
+    """The fusion by ranks below an AutoMergingRetriever: a parent stands for its nodes where most of them are found."""
     from llama_index.core import StorageContext
     from llama_index.core.retrievers import AutoMergingRetriever
     from llama_index.core.schema import NodeRelationship, TextNode
@@ -79,7 +85,7 @@ def auto_merging(nodes: Sequence[Node], *, depth: int, areas: Sequence[str] = ()
         wholes.append(whole)
     storage = StorageContext.from_defaults()
     storage.docstore.add_documents([*made, *wholes])
-    return _ids(AutoMergingRetriever(_fusion(made, depth=depth, areas=areas), storage))
+    return _ids(AutoMergingRetriever(_fusion(made, depth=depth), storage))
 
 
 def haystack(nodes: Sequence[Node], *, depth: int, areas: Sequence[str] = ()) -> Retrieve:
@@ -130,7 +136,7 @@ def _text_nodes(nodes: Sequence[Node]) -> list[Any]:
     ]
 
 
-def _fusion(nodes: Sequence[Any], *, depth: int, areas: Sequence[str]) -> Any:
+def _fusion(nodes: Sequence[Any], *, depth: int, areas: Sequence[str] = (), mode: str = "reciprocal_rerank") -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of their own imports
         from llama_index.core import VectorStoreIndex
@@ -149,7 +155,7 @@ def _fusion(nodes: Sequence[Any], *, depth: int, areas: Sequence[str]) -> Any:
         index.as_retriever(similarity_top_k=depth, **narrowed),
     ]
     return QueryFusionRetriever(
-        both, llm=MockLLM(), num_queries=1, similarity_top_k=2 * depth, mode="reciprocal_rerank", use_async=False
+        both, llm=MockLLM(), num_queries=1, similarity_top_k=2 * depth, mode=mode, use_async=False
     )
 
 

@@ -95,6 +95,7 @@ def _of_set(cases: Path, name: str, every: int, embed: memory.Embed) -> Iterator
     asked, more = outside.read_cases(_lines(cases / place / f"{file}.jsonl"), name=name, corpus=corpus)
     assert [*findings, *more] == []
     pipelines = {k: each_budget(v) for k, v in _peers.PIPELINES.items()}
+    pipelines["LlamaIndex, by scores"] = each_budget(_peers.by_scores)
     if name in MERGED:
         pipelines["LlamaIndex, merging"] = merging
     for pipeline, build in pipelines.items():
