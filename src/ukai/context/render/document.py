@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ukai.context import levels
-from ukai.context.render import naming
+from ukai.context.render import alike, naming
 from ukai.context.sections import Unit
 
 Body = Callable[[Unit, str], str]
@@ -160,8 +160,10 @@ class Page:
         """Place -> how many stand in its `also here`."""
         self._lists: dict[str, list[tuple[str, frozenset[str]]]] = {}
         """Place -> the things there whose elements are all written out."""
-        self._alike: dict[str, tuple[str, str]] = {}
-        """Unit id -> its block where it names another thing's elements as its own, and that thing's id."""
+        self._texts = alike.Texts()
+        self._alike: dict[tuple[str, str], tuple[str, str]] = {}
+        """(Unit id, level) -> its block where it tells another thing's elements or text as its own, and that thing's
+        id."""
 
     def cost(self, unit: Unit, level: str) -> tuple[str, str]:
         """What raising `unit` to `level` adds to the text, and what it takes away."""
@@ -186,28 +188,34 @@ class Page:
         block, other = self._next(unit, level)
         names = unit.subjects[0].names
         lists = self._lists.setdefault(unit.place, [])
+        if not other and level == levels.FULL and unit.item.text in block:
+            self._texts.add(unit)
         if other:
-            self._alike[unit.id] = (block, other)
+            self._alike[unit.id, level] = (block, other)
         elif level != levels.IDENTITY and names and all(id != unit.id for id, _ in lists):
             lists.append((unit.id, frozenset(names)))
         self.levels[unit.id] = level
 
     def _standing(self, unit: Unit, level: str) -> str:
         """Its block as it stands in the document."""
-        alike = self._alike.get(unit.id) if level == levels.NAMES else None
-        return alike[0] if alike else self._layout.block(unit, level)
+        told_as = self._alike.get((unit.id, level))
+        return told_as[0] if told_as else self._layout.block(unit, level)
 
     def told(self, unit: Unit) -> str:
         """All that the document says of a unit that stands in it: its block, and the one that it refers to."""
         level = self.levels[unit.id]
-        alike = self._alike.get(unit.id) if level == levels.NAMES else None
-        other = self._layout.units[alike[1]] if alike else None
+        told_as = self._alike.get((unit.id, level))
+        other = self._layout.units[told_as[1]] if told_as else None
         return self._standing(unit, level) + (self._standing(other, self.levels[other.id]) if other else "")
 
     def _next(self, unit: Unit, level: str) -> tuple[str, str]:
         """Its block if it came in now: almost the elements of another thing are not told again."""
         block = self._layout.block(unit, level)
         names = unit.subjects[0].names
+        if level == levels.FULL and (same := self._texts.near(unit)) is not None:
+            told = same.told(self._layout.name(same.unit))
+            short = block.replace(unit.item.text, told, 1)
+            return (short, same.unit.id) if len(short) < len(block) else (block, "")
         if level != levels.NAMES or not names:
             return block, ""
         own = frozenset(names)
