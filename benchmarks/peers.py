@@ -37,7 +37,7 @@ from ukai.llm import minilm, on_disk, tokens
 from ukai.measure import at_budgets
 
 BUDGETS = (2_500, 5_000, 10_000, 15_000)
-MERGED = ("locomo", "locomo-pooled", "tau_banking")
+MERGED = ("locomo", "tau_banking")
 """Sets with a place between the item and the scope, into which found items may be merged."""
 BETWEEN = "\n\n"
 WARM_UP = 8
