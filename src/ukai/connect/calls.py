@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ukai.graph import kinds, numbers, times
+from ukai.graph import growth, kinds, numbers, times
 
 Call = Callable[[Mapping[str, Any]], Any]
 """A row -> the value. Raises ValueError where there is none."""
@@ -162,7 +162,12 @@ def _split(value: str | None, by: str) -> list[str]:
 
 
 def _join(values: list[Any] | None, by: str) -> str | None:
-    return None if values is None else by.join(str(v) for v in values if v is not None)
+    if values is None:
+        return None
+    texts = [str(v) for v in values if v is not None]
+    if sum(map(len, texts)) + len(by) * len(texts) > growth.MOST:
+        raise ValueError(growth.TOO_LARGE)
+    return by.join(texts)
 
 
 def _coalesce(values: list[Any]) -> Any:

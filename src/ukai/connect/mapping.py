@@ -18,12 +18,13 @@ from typing import Any, cast
 from cel_expr_python import cel
 
 from ukai.connect import calls
-from ukai.graph import numbers, times
+from ukai.graph import growth, numbers, times
 from ukai.kit import suggest
 
 MAX_EXPRESSION = 2_000
 ROW = "row"
 _NAME = re.compile(r"\brow(?:\.([A-Za-z_]\w*)|\[\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')\s*\])?")
+_SPLITS = re.compile(r"\bsplit\s*\(")
 _ASKED = re.compile(r"\bhas\(\s*(row\.\w+)\s*\)")
 
 
@@ -81,8 +82,11 @@ class Expressions:
         """The others, as they are handed to the engine."""
         for name, text in expressions.items():
             self._take(name, text)
+        self._growths = {name: growth.growth_of(text) for name, text in self._asked.items()}
+        self._columns = {name: columns(text) for name, text in self._asked.items()}
+        self._fits_short = self._grown(SHORT, *self._asked) <= growth.MOST
         self._whole = _ENV.compile("[" + ", ".join(f"({e})" for e in self._asked.values()) + "]")
-        used = [columns(e) for e in self._asked.values()]
+        used = list(self._columns.values())
         self._given = None if None in used else frozenset[str]().union(*(u for u in used if u is not None))
         used = [columns(e) for e in expressions.values()]
         self.columns = None if None in used else frozenset[str]().union(*(u for u in used if u is not None))
@@ -124,17 +128,38 @@ class Expressions:
                 data[variable] = _given(run(row))
             except ValueError as error:
                 lost[variable] = str(error)  # only a problem where it is read: the other branch may be taken
-        found = _evaluated(self._whole, data)
+        fits = self._fits(data, *self._asked)
+        found = _evaluated(self._whole, data) if fits else _Said(growth.TOO_LARGE)
         if not isinstance(found, _Said):
             values.update(zip(self._asked, map(_back, found), strict=True))
             return
         for name, text in self._asked.items():
-            one = _evaluated(_ENV.compile(text), data)
+            own = {ROW: {c: v for c, v in data[ROW].items() if self._reads(name, c)}}
+            own |= {v: data[v] for v in self._hoisted if v in data and re.search(rf"\b{v}\b", text)}
+            one = _evaluated(_ENV.compile(text), data) if self._fits(own, name) else _Said(growth.TOO_LARGE)
             if isinstance(one, _Said):
                 reasons = [why for variable, why in lost.items() if re.search(rf"\b{variable}\b", text)]
                 failed[name] = reasons[0] if reasons else one.reason
             else:
                 values[name] = _back(one)
+
+    def _fits(self, data: Mapping[str, Any], *names: str) -> bool:
+        """Whether what these expressions come to over `data` can be held."""
+        size = growth.size_of(data)
+        if size.characters <= SHORT.characters and size.longest <= SHORT.longest and self._fits_short:
+            return True
+        return self._grown(size, *names) <= growth.MOST
+
+    def _grown(self, size: growth.Size, *names: str) -> int:
+        # What an expression splits by itself may have as many parts as characters.
+        split = growth.Size(characters=size.characters, longest=max(size.longest, size.characters))
+        return sum(
+            self._growths[name].given_back(split if _SPLITS.search(self._asked[name]) else size) for name in names
+        )
+
+    def _reads(self, name: str, column: str) -> bool:
+        read = self._columns[name]
+        return read is None or column in read
 
 
 @dataclass(frozen=True)
@@ -225,6 +250,8 @@ _KINDS: Mapping[type, Any] = {
     list: cel.Type.List(cel.Type.DYN),
 }
 _GIVES = {"split": cel.Type.List(cel.Type.DYN)}
+SHORT = growth.Size(characters=4_096, longest=16)
+"""Most rows are no longer: what they come to is worked out once."""
 HOISTED = 64
 """Parts of all expressions of a connector that are evaluated before the engine is asked; more are left to it."""
 

@@ -18,14 +18,15 @@ from typing import Any, NamedTuple, cast
 from cel_expr_python import cel
 from google.protobuf import descriptor_pb2, descriptor_pool, struct_pb2, timestamp_pb2, wrappers_pb2
 
-from ukai.graph import numbers, times
+from ukai.graph import growth, numbers, times
 from ukai.graph.schema import DEFAULT_PLACES, Field
 from ukai.kit import suggest
 
 MAX_EXPRESSION = 2_000
 """Characters. Nesting is bounded by the engine (32 levels), iterations by its budget."""
 MAX_SUMS = 16
-"""Plus signs: what joins texts inside `map` inside `map` grows by their product, here at most about 360 times."""
+"""Plus signs: what joins texts inside `map` inside `map` grows by their product, here at most about 360 times. How
+long the texts may be is for `growth` to say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +152,7 @@ class Program:
         self._read = frozenset(re.findall(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*", bare))
         self._parts = tuple((n, _part(n, of, self._read)) for n, of in variables.items())
         self._program: Any = None
+        self._growth = growth.growth_of(text)
 
     def evaluate(self, values: Mapping[str, Any]) -> bool | Unevaluable:
         """The condition over canonical values (see `kinds`); a record may be None. Anything but a clear yes or no is
@@ -160,6 +162,8 @@ class Program:
             self._program = _runner(tuple(sorted(self._variables))).compile(_asking(self.text, self._variables))
         try:
             data = {name: part.converted(values.get(name)) for name, part in self._parts}
+            if not self._growth.is_still and self._growth.evaluated(growth.size_of(data)) > growth.MOST:
+                return Unevaluable(reason=growth.TOO_LARGE)
             found = self._program.eval(data=data).value()
         except RuntimeError as error:
             return Unevaluable(reason=_reason(str(error)))
