@@ -27,7 +27,7 @@ from psycopg import sql
 from benchmarks._server import server
 from ukai import access, context, gate, store
 from ukai.app.bench import Report
-from ukai.context import composing, index, rows
+from ukai.context import index, making, rows
 from ukai.context.counted import counted
 from ukai.context.passages import Passage
 from ukai.context.reader import Reader
@@ -133,7 +133,7 @@ class _Asked:
 
     async def figures(self, questions: Sequence[str]) -> dict[str, float]:
         self.library.cache.embedder.embed(["the model is loaded"])  # pyright: ignore[reportOptionalMemberAccess]
-        composing.counter().count("the vocabulary is loaded")
+        making.counter().count("the vocabulary is loaded")
         heap.settle()  # as `ukai serve` does before it answers
         first = await self.ask(questions[0])
         for question in questions[1:8]:

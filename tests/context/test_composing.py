@@ -20,7 +20,7 @@ from tests.context import world
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
 from ukai import context, store
-from ukai.context import Scope, cache, composing, rows
+from ukai.context import Scope, bodies, cache, making, rows
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
 from ukai.context.settings import DEFAULT
@@ -99,7 +99,7 @@ async def test_a_document_keeps_to_its_budget_and_the_report_accounts_for_every_
 
     made = await compose(w, MIRA, budget_tokens=budget)
 
-    assert composing.counter().count(made.text) <= budget
+    assert making.counter().count(made.text) <= budget
     told = {i for r in made.report.ranking for i in r.items} | {d.section for d in made.report.dropped}
     assert told >= set(made.report.found)
     assert {i for r in made.report.ranking if r.level == "none" for i in r.items} <= told - set(made.report.shown)
@@ -110,7 +110,7 @@ async def test_a_surface_that_cuts_long_replies_says_where_and_the_document_ends
 
     made = await compose(w, MIRA, budget_tokens=5_000, ceiling_tokens=60)
 
-    assert composing.counter().count(made.text) <= 60
+    assert making.counter().count(made.text) <= 60
 
 
 async def _hangs(ask: Asked) -> Sequence[int]:
@@ -141,6 +141,36 @@ async def test_a_strategy_that_hangs_or_breaks_brings_nothing_and_costs_the_othe
     assert (step.strategy, step.candidates, bool(getattr(step, mark))) == ("broken", 0, True)
     assert made.text == usual.text
     assert "cannot read" not in made.report.text
+
+
+@pytest.mark.parametrize("budget", [60, 300, 15_000])
+@pytest.mark.parametrize("who", [ANN, MIRA])
+async def test_a_document_that_was_made_before_is_written_out_again_of_words_that_are_read_anew(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch, who: str, budget: int
+):
+    w = await company(database)
+    first = await compose(w, who, budget_tokens=budget)
+    again = await compose(w, who, budget_tokens=budget)
+    stored = bodies.stored
+
+    async def without_a1(tx: store.Transaction, scope: Any, nodes: Sequence[Any]) -> list[rows.Node]:
+        return [n for n in await stored(tx, scope, nodes) if n.handle != "Memo#a1"]
+
+    monkeypatch.setattr(bodies, "stored", without_a1)
+    denied = await compose(w, who, budget_tokens=budget)
+
+    assert "strategies" in first.ms
+    assert "strategies" not in again.ms
+    assert (again.text, again.report, again.items) == (first.text, first.report, first.items)
+    assert "Memo#a1" in first.text
+    assert "Memo#a1" not in denied.text
+    assert len({c.document for c in await saved_of(w, first, again)}) == 1
+
+
+async def saved_of(w: world.World, *made: context.Composition) -> list[compositions.Saved]:
+    async with w.db.transaction() as tx:
+        found = [await compositions.saved(tx, m.id) for m in made]
+    return [f for f in found if f is not None]
 
 
 async def test_the_same_question_is_searched_for_once_while_nothing_changes(database: store.Database):
@@ -254,7 +284,7 @@ async def test_a_huge_value_is_put_aside_for_this_audience_alone(database: store
 
     assert len(ref) == 32
     assert ref in again.text
-    assert composing.counter().count(made.text) < 5_000
+    assert making.counter().count(made.text) < 5_000
     assert await fetched(ANN) == "wide " * 9_000
     assert await fetched(MIRA) is None
     assert await fetched(BEN) is None

@@ -65,9 +65,13 @@ def assembled(items: Sequence[Item], budget: int = 1_000, **more: Any) -> assemb
         ceiling_tokens=more.pop("ceiling", 50_000),
         count=more.pop("count", lambda text: len(text) / 4),
         given=given,
-        ref=lambda item, name: f"ref-{item}-{name}",
+        ref=ref,
         **more,
     )
+
+
+def ref(item: str, name: str) -> str:
+    return f"ref-{item}-{name}"
 
 
 def cut_of(

@@ -29,9 +29,16 @@ def world(rng: random.Random) -> list[Item]:
     for n in range(rng.randrange(0, 8)):
         text = " ".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 400)))
         pinned = rng.random() < 0.1
-        items.append(build.thing(f"p{n}", text, place=f"wiki/{rng.randrange(3)}", score=rng.random(), pinned=pinned))
+        place = f"wiki/{rng.randrange(3)}"
+        items.append(build.thing(f"p{n}", text, place=place, score=rng.random(), pinned=pinned))
+        if rng.random() < 0.3:
+            copied = rng.choice([text, f"{text}. And {rng.choice(WORDS)}"])
+            items.append(build.thing(f"q{n}", copied, place=place, score=rng.random()))
     said = [" ".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 40))) for _ in range(rng.randrange(0, 30))]
-    return items + build.turns(said, best=rng.randrange(30))
+    if rng.random() < 0.5:
+        items.append(Item(id="Call#x", path="calls/x", kind="Call", title="Kick-off", text="All of it.", score=0.5))
+    leads = rng.choice([("Ann", "Bo"), ("Ada Lovelace", "Grace Hopper", "Ann")])
+    return items + build.turns(said, best=rng.randrange(30), leads=leads)
 
 
 def test_a_document_is_grouped_by_place_and_shows_the_best_in_full():
@@ -199,6 +206,29 @@ def test_the_order_of_the_input_changes_no_byte(items: list[Item], seed: int, bu
     shuffled = random.Random(seed).sample(items, len(items))
 
     assert build.assembled(shuffled, budget) == build.assembled(items, budget)
+
+
+@settings(max_examples=60, deadline=None)
+@given(items=ITEMS, seed=st.integers(0, 9), budget=st.integers(1, 4_000))
+def test_a_document_is_written_again_of_the_items_that_its_outline_names_alone(
+    items: list[Item], seed: int, budget: int
+):
+    first = build.assembled(items, budget)
+    needed = [i for i in random.Random(seed).sample(items, len(items)) if i.id in first.outline.items]
+
+    assert assembly.again(first.outline, needed, ref=build.ref) == (first.text, first.offloaded)
+
+
+def test_an_outline_holds_no_word_of_what_it_outlines():
+    items = [*build.table("orders", ["id", "customer"], score=2.0), *build.turns(["The walrus", "sleeps"], best=1)]
+    items.append(build.thing("note", "A narwhal. " * 3_000, score=3.0))
+    items += build.turns(["Speaks."] * 20, call="Call#y", leads=("Ada Lovelace",), best=1)
+
+    first = build.assembled(items, 4_000)
+
+    assert all(word in first.text for word in ("walrus", "narwhal", "customer TEXT", "AL = Ada Lovelace"))
+    assert len(first.offloaded) == 1
+    assert not any(word in repr(first.outline) for word in ("walrus", "narwhal", "TEXT", "Ann", "Ada", "AL"))
 
 
 @settings(max_examples=60, deadline=None)

@@ -68,18 +68,21 @@ def test_a_server_whose_starter_was_killed_just_now_is_waited_for(data_dir: Path
     late = ["/bin/sh", "-c", 'read -r go; exec "$@"', "sh", *prefix, program, "-D", str(data_dir)]
     late += ["--listen_addresses=", f"--unix_socket_directories={sockets}"]
     with subprocess.Popen(late, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as orphan:
-        called = process.on_the_way(data_dir)
-        joiner = rig.ensured_elsewhere(data_dir)
-        rig.eventually(lambda: folder.Place(data_dir).used_at() > 0)  # it has the lock, and looks around
-        assert orphan.stdin is not None
-        orphan.stdin.write(b"go\n")
-        orphan.stdin.close()
+        try:
+            called = process.on_the_way(data_dir)
+            joiner = rig.ensured_elsewhere(data_dir)
+            rig.eventually(lambda: folder.Place(data_dir).used_at() > 0)  # it has the lock, and looks around
+            assert orphan.stdin is not None
+            orphan.stdin.write(b"go\n")
+            orphan.stdin.close()
 
-        out, err = joiner.communicate(timeout=60)
+            out, err = joiner.communicate(timeout=60)
 
-        assert (out.strip(), err) == (embedded.running(data_dir).url, "")  # type: ignore[union-attr]
-        assert called == [orphan.pid] == [rig.pid_of(data_dir)]
-        embedded.stop(data_dir)
+            assert (out.strip(), err) == (embedded.running(data_dir).url, "")  # type: ignore[union-attr]
+            assert called == [orphan.pid] == [rig.pid_of(data_dir)]
+        finally:
+            embedded.stop(data_dir)
+            orphan.kill()  # if it never became a server: whatever failed above is told, and nobody waits for ever
 
 
 def test_rows_survive_a_kill_of_the_server(data_dir: Path):

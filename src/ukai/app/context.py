@@ -115,7 +115,9 @@ async def composed(
         settings=opened.catalog.settings.context.thresholds,
         ranker=ordering,
     )
-    return {"id": str(made.id), "text": made.text, "report": shown(made.report.as_json(), dict(made.ms))}
+    async with opened.db.snapshot() as tx:
+        report = await rereading.reread(tx, made.report.as_json(), library=opened.library, reader=reader)
+    return {"id": str(made.id), "text": made.text, "report": shown(report, dict(made.ms))}
 
 
 async def fetched(
@@ -238,7 +240,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         out += row["level"] == "none"
         if out > SHOWN_OUT and row["level"] == "none":
             continue
-        title = f"  {row['title']}" if row["title"] else ""
+        title = f"  {row['title']}" if row.get("title") else ""
         yield f"{rank:>4}  {row['score']:>6.2f}  {row['tokens_full']:>6}  {row['level']:<9} {row['section']}{title}"
         if row["level"] != "full":
             yield f"{'':>33}{row['reason']}"

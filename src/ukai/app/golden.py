@@ -17,7 +17,7 @@ from ukai.app import budgets as paying
 from ukai.app import engine, rankers
 from ukai.app.evals import bank
 from ukai.app.recall import Report
-from ukai.context import composing, levels
+from ukai.context import levels, making
 from ukai.context.reader import WHEREVER_RIGHTS_REACH
 from ukai.context.recall.measured import Held
 from ukai.context.scope import CEILING_TOKENS
@@ -111,7 +111,7 @@ async def _shown(opened: engine.Engine, question: Question, budget: int, ranker:
     reader = opened.reader(agent, rights)
     request = context.Request(question=question.ask, scope=agent.scope or WHEREVER_RIGHTS_REACH, budget_tokens=budget)
     _, ordering = rankers.named(opened, ranker, paying.meter(opened, agent, question.asker or ""))
-    made = await composing.made_of(
+    made = await making.made_of(
         opened.db,
         request,
         library=opened.library,
@@ -119,7 +119,7 @@ async def _shown(opened: engine.Engine, question: Question, budget: int, ranker:
         settings=opened.catalog.settings.context.thresholds,
         ranker=ordering,
     )
-    return {item: level for item, (_, level) in made.assembled.shown.items()}
+    return {item: level for item, (_, level) in made.report.shown.items()}
 
 
 def _holds(shown: Mapping[str, str], key: str, at_least: str) -> bool:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from ukai.context.scope import Scope
 
 if TYPE_CHECKING:
-    from ukai.context.composing import Composition, Request, compose
+    from ukai.context.composing import Composition, compose
     from ukai.context.explaining import Explanation, Replayed, explain, fetch_offloaded, replay
+    from ukai.context.request import Request
 
 _HERE = {
-    "composing": ("Composition", "Request", "compose"),
+    "composing": ("Composition", "compose"),
     "explaining": ("Explanation", "Replayed", "explain", "fetch_offloaded", "replay"),
+    "request": ("Request",),
 }
 __all__ = [
     "Composition",

@@ -9,10 +9,12 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from ukai.context import cut, levels, offload, rank, sections
 from ukai.context.item import Item
 from ukai.context.render import document, templates
+from ukai.context.subject import Subject
 from ukai.kit import canonical
 
 TRUNCATED = "composer_final_summary_truncated"
@@ -24,8 +26,7 @@ class Ranked:
     """One thing in the order of the ranking, and what became of it."""
 
     section: str
-    """Its id; the first member's of a family."""
-    title: str
+    """Its id; the first member's of a family. What it is called is looked up when somebody reads the report."""
     score: float
     tokens_full: int
     """What its body takes in full, by characters over four."""
@@ -58,10 +59,28 @@ class Offloaded:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Outline:
+    """A document as ids and numbers: with the same items it is written out again, unranked and uncut."""
+
+    units: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...]
+    """Those that stand in it: place, and the items of each with the elements of these."""
+    standing: document.Standing
+    shapes: Mapping[str, document.Shape]
+    """Of the places that are open in it."""
+
+    @property
+    def items(self) -> frozenset[str]:
+        """Whose words it needs."""
+        stand = (i for _, members in self.units for id, elements in members for i in (id, *elements))
+        return frozenset(chain(stand, *(shape.items for shape in self.shapes.values())))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Assembled:
     """The document and how it came about."""
 
     text: str
+    outline: Outline
     ranking: tuple[Ranked, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     shown: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -111,6 +130,7 @@ def assemble(
     is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
         text=made.paper.text(),
+        outline=_outline(made),
         ranking=tuple(_ranked(f, best[f.unit.id]) for f in fates),
         dropped=tuple(_dropped(f) for f in fates if f.level == levels.NONE),
         shown=shown,
@@ -120,6 +140,35 @@ def assemble(
         ceiling_hit=is_truncated,
         events=(TRUNCATED,) if is_truncated else (),
         mismatches=bodies.mismatches(),
+    )
+
+
+def again(
+    outline: Outline, items: Sequence[Item], *, ref: Callable[[str, str], str], shelf: templates.Shelf = templates.EMPTY
+) -> tuple[str, tuple[Offloaded, ...]]:
+    """The text of a document that `assemble` made of these items among others, and what is put aside in it."""
+    items, put_aside = _offloaded(items, ref)
+    by_id = {i.id: i for i in items}
+    units = [
+        sections.Unit(subjects=tuple(_subject(by_id, id, place, elements) for id, elements in members))
+        for place, members in outline.units
+    ]
+    layout = document.Layout(units, body=templates.Bodies(shelf), shaped=outline.shapes, items=by_id)
+    shown = {s.item.id for u in units for s in u.subjects}
+    text = document.Page(layout, outline.standing).text()
+    return text, tuple(o for o in put_aside if o.item in shown)
+
+
+def _subject(items: Mapping[str, Item], id: str, place: str, elements: Sequence[str]) -> Subject:
+    return Subject(item=items[id], place=place, elements=tuple(items[e] for e in elements))
+
+
+def _outline(made: cut.Cut) -> Outline:
+    units = [u for u in made.units if u.id in made.paper.levels]
+    return Outline(
+        units=tuple((u.place, tuple((s.item.id, tuple(e.id for e in s.elements)) for s in u.subjects)) for u in units),
+        standing=made.paper.standing,
+        shapes={u.place: made.layout.shapes[u.place] for u in units},
     )
 
 
@@ -134,7 +183,6 @@ def _ranked(fate: cut.Fate, score: float) -> Ranked:
     unit = fate.unit
     return Ranked(
         section=unit.id,
-        title=unit.item.title,
         score=round(score, 6),
         tokens_full=fate.tokens_full,
         level=fate.level,

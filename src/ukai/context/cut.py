@@ -86,7 +86,14 @@ def fill(sections: Sequence[Section], *, budget: float, count: Count, layout: La
         # Tokens do not add up to the last one: the second count decides.
         del done[-max(1, len(done) // 50) :]
         paper, shortened = _written(done, Page(layout)), True
-    return Cut(paper=paper, layout=layout, units=tuple(units), used=exact, left=budget - exact, shortened=shortened)
+    return Cut(
+        paper=paper,
+        layout=layout,
+        units=tuple(units),
+        used=exact,
+        left=budget - exact,
+        shortened=shortened,
+    )
 
 
 def _passes(units: Sequence[Unit], budget: float, count: Count, layout: Layout, plan: Plan) -> list[tuple[Unit, str]]:

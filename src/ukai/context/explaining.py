@@ -16,9 +16,10 @@ from uuid import UUID
 import numpy as np
 
 from ukai import store
-from ukai.context import bodies, composing, ranking, reading, retrieval, rows
+from ukai.context import bodies, making, ranking, reading, retrieval, rows
 from ukai.context.clause import CompiledScope
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
+from ukai.context.request import Request
 from ukai.context.rows import compositions
 from ukai.context.scope import Scope
 from ukai.context.settings import DEFAULT, Settings
@@ -143,8 +144,8 @@ async def replay(
         return None
     asked = json.loads(saved.request)
     given = {k: (v[0], v[1]) for k, v in asked["given"].items()}
-    past = composing.Past(given=given, without=frozenset(asked["without"]), ranked=asked["ranked"])
-    made = await composing.made_of(
+    past = making.Past(given=given, without=frozenset(asked["without"]), ranked=asked["ranked"])
+    made = await making.made_of(
         db,
         _request(asked),
         library=library,
@@ -154,7 +155,7 @@ async def replay(
         past=past,
         ranker=ranker,
     )
-    same = hashlib.sha256(made.assembled.text.encode("utf-8", "surrogatepass")).digest() == saved.document
+    same = hashlib.sha256(made.text.encode("utf-8", "surrogatepass")).digest() == saved.document
     then = json.loads(saved.report)
     changed = [said for key, said in INPUTS.items() if then["versions"].get(key) != made.report.versions.get(key)]
     if not same:
@@ -162,7 +163,7 @@ async def replay(
         timed_out = [s.strategy for s in made.report.graph if s.timed_out and s.strategy not in past.without]
         changed += [f"the strategy {s!r} ran out of time now" for s in timed_out]
         changed = changed or [ITSELF]
-    return Replayed(same=same, text=made.assembled.text, changed=tuple(changed))
+    return Replayed(same=same, text=made.text, changed=tuple(changed))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,8 +208,7 @@ async def _readable(
     """The record, if they may read any of it at all, inside the scope or out of it; and when that changed last."""
     anywhere = CompiledScope(rights=reader.rights, edges=reader.edges, scopes=(WHEREVER_RIGHTS_REACH,))
     node = (await rows.by_handle(tx, [name.whole])).get(str(name.whole))
-    seen = {} if node is None else await anywhere.seen(tx, [node])
-    if node is None or not seen:
+    if node is None or not (seen := await anywhere.seen(tx, [node])):
         return None, None
     return node, (await reading.last_seen_to_change(tx, [node], seen)).get(node.id, node.updated_at)
 
@@ -257,7 +257,7 @@ async def _of_scores(
     """It was in scope and no strategy brought it: where it would rank now."""
     asked = json.loads(saved.request)
     request = _request(asked)
-    ask = await composing.asked_of(tx, reader.narrowed(request.scope), request.question, library, settings)
+    ask = await making.asked_of(tx, reader.narrowed(request.scope), request.question, library, settings)
     row = ask.view.rows.get(name)
     if row is None:
         return ["it is in scope and was not found then; nothing of it is searched"]
@@ -293,9 +293,9 @@ def _scope(saved: compositions.Saved) -> Scope:
     return _request(json.loads(saved.request)).scope
 
 
-def _request(asked: Mapping[str, Any]) -> composing.Request:
+def _request(asked: Mapping[str, Any]) -> Request:
     scope = asked["scope"]
-    return composing.Request(
+    return Request(
         question=asked["question"],
         scope=Scope(
             globs=tuple(scope["globs"]),

@@ -1,13 +1,16 @@
 """What is attached to every composition: how it came about, line by line (formats §11, context req. 19 and 46).
 
-It speaks of what the caller may read and of nothing else: what they may not see is absent, also as a count. Two
+It speaks of what the caller may read and of nothing else: what they may not see is absent, also as a count. It has ids
+and numbers and no word of any record: what one is called is looked up under the rights of whoever reads the report. Two
 compositions of the same input have the same report to the byte; times and ids stand beside it.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ukai.context import assembly
@@ -49,7 +52,6 @@ class Report:
             "ranking": [
                 {
                     "section": r.section,
-                    "title": r.title,
                     "score": r.score,
                     "tokens_full": r.tokens_full,
                     "level": r.level,
@@ -70,10 +72,15 @@ class Report:
             "versions": dict(self.versions),
         }
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Canonical JSON: what is stored, and what is hashed."""
         return canonical.dumps(self.as_json())
+
+    @cached_property
+    def digest(self) -> bytes:
+        """sha256 of the text."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).digest()
 
     @property
     def ms(self) -> dict[str, float]:

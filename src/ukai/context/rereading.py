@@ -21,7 +21,7 @@ _NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*#[^\s,;:()]+")
 async def reread(
     tx: store.Transaction, report: Mapping[str, Any], *, library: reading.Library, reader: CompiledScope
 ) -> dict[str, Any]:
-    """`report` (a saved one, as JSON) without the records that `reader` may not see now, and with today's titles."""
+    """`report` (as JSON) without the records that `reader` may not see now, and with what the others are called."""
     names = {*(row["section"] for part in ("ranking", "dropped") for row in report[part])}
     names |= {name for row in report["ranking"] for name in row["items"]} | {*report["found"], *report["shown"]}
     names |= {name for text in _texts(report) for name in _NAMED.findall(text)}
@@ -39,7 +39,7 @@ async def reread(
     ranking = [
         {
             **row,
-            "title": titles[str(parsed[row["section"]])] if row["title"] else "",
+            "title": titles.get(row["section"], ""),
             "reason": told(row["reason"]),
             "items": [name for name in row["items"] if is_seen(name)],
         }

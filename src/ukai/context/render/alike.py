@@ -20,9 +20,8 @@ LATEST = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Near:
-    """The text that stands there, and how the other differs from it."""
+    """How a text differs from one that stands there."""
 
-    unit: Unit
     also: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
 
@@ -31,6 +30,12 @@ class Near:
         more = f"; also: {' … '.join(self.also)}" if self.also else ""
         less = f"; without: {' … '.join(self.without)}" if self.without else ""
         return f"as {name}{more}{less}"
+
+
+def between(unit: Unit, other: Unit) -> Near:
+    """How the text of `unit` differs from that of the other."""
+    own, its = _sentences(unit.item.text), _sentences(other.item.text)
+    return Near(also=tuple(s for s in own if s not in its), without=tuple(s for s in its if s not in own))
 
 
 @dataclass(kw_only=True)
@@ -43,22 +48,20 @@ class Texts:
     )
     """Place -> the texts there, by their sentences."""
 
-    def near(self, unit: Unit) -> Near | None:
+    def near(self, unit: Unit) -> Unit | None:
         """A text that is the same anywhere, or almost the same in the same place."""
         if not _is_prose(unit):
             return None
         equal = self._equal.get(unit.item.text)
         if equal is not None:
-            return Near(unit=equal) if equal.id != unit.id else None
+            return equal if equal.id != unit.id else None
         there = [t for t in self._at.get(unit.place, ())[-LATEST:] if t[0].id != unit.id]
         if not there:
             return None
         own = _sentences(unit.item.text)
         other, its = max(there, key=lambda t: _length(own.keys() & t[1].keys()))
-        if _length(own.keys() & its.keys()) < SHARED * max(_length(own), _length(its)):
-            return None
-        also, without = (s for s in own if s not in its), (s for s in its if s not in own)
-        return Near(unit=other, also=tuple(also), without=tuple(without))
+        shared = _length(own.keys() & its.keys())
+        return other if shared >= SHARED * max(_length(own), _length(its)) else None
 
     def add(self, unit: Unit) -> None:
         """It stands in full."""

@@ -12,11 +12,12 @@ Parts stand one a line. The number of a part stands before the first of a run; t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ukai.context import levels
+from ukai.context.item import Item
 from ukai.context.render import alike, naming
 from ukai.context.sections import Unit
 
@@ -33,83 +34,125 @@ ALIKE = 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
-    """What is told once for all that stands in one place."""
+class Shape:
+    """What is told once for all that stands in one place, as ids and numbers: its words are those of the items."""
 
     place: str
-    title: str
-    """Of the thing whose parts stand here, else empty."""
-    kind: str
+    kind: str = ""
     """The content type, where all have the same."""
-    shared: str
-    """Fields that all parts have alike, ` · at: 8 May 2023`."""
-    initials: Mapping[str, str] = field(default_factory=dict[str, str])
+    whole: str = ""
+    """The thing whose parts stand here."""
+    part: str = ""
+    """The first of the parts; the others have the fields `shared`, and its day where `is_dated`, like it."""
+    shared: tuple[str, ...] = ()
+    is_dated: bool = False
+    speakers: tuple[tuple[str, int], ...] = ()
+    """A part whose speaker stands by their initials, and which of these are free."""
+
+    @property
+    def items(self) -> Iterator[str]:
+        """Whose words it needs."""
+        yield from filter(None, (self.whole, self.part, *(id for id, _ in self.speakers)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """A shape with its words."""
+
+    place: str
+    told: str
+    """What its heading says behind the place."""
+    initials: Mapping[str, str]
     """Speaker -> what stands for them."""
 
     def heading(self, number: int) -> str:
         """With the number under which it opened."""
-        named = f" {self.title}" if self.title else ""
-        kind = f" · {self.kind}" if self.kind else ""
-        legend = "".join(f" · {short} = {lead}" for lead, short in self.initials.items())
-        return f"\n## {number}. {self.place}{named}{kind}{self.shared}{legend}\n"
+        return f"\n## {number}. {self.place}{self.told}\n"
 
 
-def groups(units: Sequence[Unit]) -> dict[str, Group]:
-    """The groups of all units that may come to stand in the document, by place."""
+def shapes(units: Sequence[Unit]) -> dict[str, Shape]:
+    """Those of all units that may come to stand in the document, by place."""
     by_place: dict[str, list[Unit]] = {}
     for unit in units:
         by_place.setdefault(unit.place, []).append(unit)
-    return {place: _group(place, found) for place, found in by_place.items()}
+    return {place: _shape(place, found) for place, found in by_place.items()}
 
 
-def _group(place: str, units: Sequence[Unit]) -> Group:
-    parts = [u for u in units if u.item.is_part]
+def _shape(place: str, units: Sequence[Unit]) -> Shape:
+    parts = [u.item for u in units if u.item.is_part]
     owners = {u.item.id: u.item for u in units if not u.item.is_part}
-    whole = next((owners[p.item.parent] for p in parts if p.item.parent in owners), None)
+    whole = next((owners[p.parent] for p in parts if p.parent in owners), None)
     kinds = {u.item.kind for u in units if u.item is not whole}
-    return Group(
+    if not parts:
+        return Shape(place=place, kind=next(iter(kinds)) if len(kinds) == 1 else "")
+    return Shape(
         place=place,
-        title=f"{whole.title} [{whole.id}]" if whole else "",
-        kind=next(iter(kinds)) if len(kinds) == 1 and not parts else "",
-        shared=_shared(place, parts),
-        initials=_initials([p.item.lead for p in parts]),
+        whole=whole.id if whole else "",
+        part=parts[0].id,
+        shared=tuple(_shared(place, parts)),
+        is_dated=parts[0].at is not None and all(p.at == parts[0].at for p in parts),
+        speakers=tuple(_speakers(parts)),
     )
 
 
-def _shared(place: str, parts: Sequence[Unit]) -> str:
-    if not parts:
-        return ""
-    common = dict(parts[0].item.fields)
+def _shared(place: str, parts: Sequence[Item]) -> Iterator[str]:
+    common = dict(parts[0].fields)
     for part in parts[1:]:
-        common = {k: v for k, v in common.items() if k in part.item.fields and part.item.fields[k] == v}
-    at = {p.item.at for p in parts}
-    said = {k: levels.plain(v) for k, v in sorted(common.items())}
-    dated = next(iter(at)) if len(at) == 1 else None
-    told = [f" · {k}: {v}" for k, v in said.items() if v not in place]
-    return "".join(told) + (f" · {dated.date().isoformat()}" if dated else "")
+        common = {k: v for k, v in common.items() if k in part.fields and part.fields[k] == v}
+    yield from (k for k, v in sorted(common.items()) if levels.plain(v) not in place)
 
 
-def _initials(leads: Sequence[str]) -> dict[str, str]:
-    often = Counter(lead for lead in leads if len(lead) > SHORT_LEAD)
-    short: dict[str, str] = {}
-    taken = set(leads)
+def _speakers(parts: Sequence[Item]) -> Iterator[tuple[str, int]]:
+    often = Counter(p.lead for p in parts if len(p.lead) > SHORT_LEAD)
+    first = {p.lead: p.id for p in reversed(parts)}
+    taken = {p.lead for p in parts}
     for lead in sorted(often):
-        words = lead.split()
-        candidates = ["".join(w[0] for w in words), *(lead[:n] for n in range(2, SHORT_LEAD))]
-        initial = next((c for c in candidates if c and c not in taken), None)
-        if initial and often[lead] * (len(lead) - len(initial)) > SAVES * (len(lead) + len(initial) + 6):
-            short[lead] = initial
-            taken.add(initial)
-    return short
+        free = next((n for n, c in enumerate(_abbreviations(lead)) if c and c not in taken), None)
+        if free is None:
+            continue
+        short = _abbreviations(lead)[free]
+        if often[lead] * (len(lead) - len(short)) > SAVES * (len(lead) + len(short) + 6):
+            yield first[lead], free
+            taken.add(short)
+
+
+def _abbreviations(lead: str) -> list[str]:
+    return ["".join(w[0] for w in lead.split()), *(lead[:n] for n in range(2, SHORT_LEAD))]
+
+
+def _group(shape: Shape, items: Mapping[str, Item]) -> Group:
+    whole, part = items.get(shape.whole), items.get(shape.part)
+    leads = [(items[id].lead, free) for id, free in shape.speakers]
+    initials = {lead: _abbreviations(lead)[free] for lead, free in leads}
+    told = [f" {whole.title} [{whole.id}]"] if whole else []
+    told += [f" · {shape.kind}"] if shape.kind else []
+    if part:
+        told += [f" · {k}: {levels.plain(part.fields[k])}" for k in shape.shared]
+        told += [f" · {part.at.date().isoformat()}"] if shape.is_dated and part.at else []
+    told += [f" · {short} = {lead}" for lead, short in initials.items()]
+    return Group(place=shape.place, told="".join(told), initials=initials)
 
 
 class Layout:
     """What can be said of units before it is known which of them stand in a document; shared by pages of one input."""
 
-    def __init__(self, units: Sequence[Unit], *, body: Body, given: Mapping[str, str] | None = None) -> None:
-        """`given` holds ids and the levels at which a conversation has seen them, with the body they still have."""
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        *,
+        body: Body,
+        given: Mapping[str, str] | None = None,
+        shaped: Mapping[str, Shape] | None = None,
+        items: Mapping[str, Item] | None = None,
+    ) -> None:
+        """`given` holds ids and the levels at which a conversation has seen them, with the body they still have.
+
+        `shaped` are the shapes of more units than these, whose words are in `items`.
+        """
         self.units = {u.id: u for u in units}
-        self.groups = groups(units)
+        self.shapes = shapes(units) if shaped is None else shaped
+        told = {u.item.id: u.item for u in units} if items is None else items
+        self.groups = {place: _group(shape, told) for place, shape in self.shapes.items()}
         self.around = _neighbours(units)
         self._body, self._given = body, given or {}
         self._blocks: dict[tuple[str, str], str] = {}
@@ -148,22 +191,39 @@ class Layout:
         return level != levels.IDENTITY and all(k is not None and levels.at_least(k, level) for k in known)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """What stands in a document, as ids."""
+
+    levels: Mapping[str, str]
+    """Unit -> its level."""
+    places: tuple[str, ...]
+    """In the order in which they were opened."""
+    alike: Mapping[tuple[str, str], str]
+    """Unit and level -> another one whose elements or text it tells as its own."""
+
+
 class Page:
     """A document that grows unit by unit, says beforehand what the next one costs, and is written out at the end."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, standing: Standing | None = None) -> None:
+        """`standing` is what a page before it came to: it can be written out again, and does not grow."""
         self._layout = layout
-        self.levels: dict[str, str] = {}
-        """Unit id -> its level, in the order in which units came in."""
-        self._opened: dict[str, int] = {}
+        self.levels: dict[str, str] = dict(standing.levels) if standing else {}
+        """Unit id -> its level."""
+        self._opened: dict[str, int] = {p: n for n, p in enumerate(standing.places, 1)} if standing else {}
         self._listed: Counter[str] = Counter()
         """Place -> how many stand in its `also here`."""
         self._lists: dict[str, list[tuple[str, frozenset[str]]]] = {}
         """Place -> the things there whose elements are all written out."""
         self._texts = alike.Texts()
-        self._alike: dict[tuple[str, str], tuple[str, str]] = {}
-        """(Unit id, level) -> its block where it tells another thing's elements or text as its own, and that thing's
-        id."""
+        self._alike: dict[tuple[str, str], str] = dict(standing.alike) if standing else {}
+        """(Unit id, level) -> the id of another thing whose elements or text it tells as its own."""
+
+    @property
+    def standing(self) -> Standing:
+        """What it has come to, as ids."""
+        return Standing(levels=dict(self.levels), places=tuple(self._opened), alike=dict(self._alike))
 
     def cost(self, unit: Unit, level: str) -> tuple[str, str]:
         """What raising `unit` to `level` adds to the text, and what it takes away."""
@@ -191,47 +251,52 @@ class Page:
         if not other and level == levels.FULL and unit.item.text in block:
             self._texts.add(unit)
         if other:
-            self._alike[unit.id, level] = (block, other)
+            self._alike[unit.id, level] = other
         elif level != levels.IDENTITY and names and all(id != unit.id for id, _ in lists):
             lists.append((unit.id, frozenset(names)))
         self.levels[unit.id] = level
 
     def _standing(self, unit: Unit, level: str) -> str:
         """Its block as it stands in the document."""
-        told_as = self._alike.get((unit.id, level))
-        return told_as[0] if told_as else self._layout.block(unit, level)
+        other = self._alike.get((unit.id, level))
+        return self._as(unit, self._layout.units[other], level) if other else self._layout.block(unit, level)
 
     def told(self, unit: Unit) -> str:
         """All that the document says of a unit that stands in it: its block, and the one that it refers to."""
         level = self.levels[unit.id]
-        told_as = self._alike.get((unit.id, level))
-        other = self._layout.units[told_as[1]] if told_as else None
+        id = self._alike.get((unit.id, level))
+        other = self._layout.units[id] if id else None
         return self._standing(unit, level) + (self._standing(other, self.levels[other.id]) if other else "")
 
     def _next(self, unit: Unit, level: str) -> tuple[str, str]:
         """Its block if it came in now: almost the elements of another thing are not told again."""
         block = self._layout.block(unit, level)
-        names = unit.subjects[0].names
-        if level == levels.FULL and (same := self._texts.near(unit)) is not None:
-            told = same.told(self._layout.name(same.unit))
-            short = block.replace(unit.item.text, told, 1)
-            return (short, same.unit.id) if len(short) < len(block) else (block, "")
-        if level != levels.NAMES or not names:
-            return block, ""
-        own = frozenset(names)
-        near = max(self._lists.get(unit.place, [])[-ALIKE:], key=lambda o: len(own & o[1]), default=None)
-        if near is None:
-            return block, ""
-        shared = own & near[1]
-        if len(shared) * 2 < len(own):
-            return block, ""
-        more = [n for n in names if n not in shared]
-        less = sorted(near[1] - shared)
-        told = [f"as {self._layout.name(self._layout.units[near[0]])}"]
-        told += [f"also {', '.join(more)}"] if more else []
-        told += [f"without {', '.join(less)}"] if less else []
-        short = f"- {self._layout.name(unit)}: {'; '.join(told)}\n"
-        return (short, near[0]) if len(short) < len(block) else (block, "")
+        other = self._near(unit, level)
+        short = self._as(unit, other, level) if other else block
+        return (short, other.id) if other and len(short) < len(block) else (block, "")
+
+    def _near(self, unit: Unit, level: str) -> Unit | None:
+        """A thing that stands in the document and has almost the same text, or almost the same elements."""
+        if level == levels.FULL:
+            return self._texts.near(unit)
+        own = frozenset(unit.subjects[0].names) if level == levels.NAMES else frozenset[str]()
+        lists = self._lists.get(unit.place, [])[-ALIKE:] if own else []
+        id, names = max(lists, key=lambda o: len(own & o[1]), default=("", frozenset[str]()))
+        return self._layout.units[id] if id and len(own & names) * 2 >= len(own) else None
+
+    def _as(self, unit: Unit, other: Unit, level: str) -> str:
+        """Its block, told by how it differs from the other one."""
+        name = self._layout.name(other)
+        if level == levels.FULL:
+            told = alike.between(unit, other).told(name)
+            return self._layout.block(unit, level).replace(unit.item.text, told, 1)
+        names, others = unit.subjects[0].names, frozenset(other.subjects[0].names)
+        more = [n for n in names if n not in others]
+        less = sorted(others.difference(names))
+        said = [f"as {name}"]
+        said += [f"also {', '.join(more)}"] if more else []
+        said += [f"without {', '.join(less)}"] if less else []
+        return f"- {self._layout.name(unit)}: {'; '.join(said)}\n"
 
     def text(self) -> str:
         """The whole document."""

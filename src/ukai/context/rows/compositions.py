@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from ukai.store import Transaction
@@ -32,29 +32,46 @@ class Saved:
     ann_recall: float | None = None
 
 
-async def save(tx: Transaction, made: Saved) -> None:
-    """Keep a composition; its report once for all that are told alike."""
-    digest = hashlib.sha256(made.report.encode("utf-8", "surrogatepass")).digest()
-    # A report is derived: what a crash of the server could lose of it is worth less than waiting for the disk.
+async def save(tx: Transaction, made: Saved, digest: bytes) -> None:
+    """Keep a composition; its report, of which `digest` is the sha256, once for all that are told alike."""
     await tx.execute(
-        "with soon as (select set_config('synchronous_commit', 'off', true)), told as ("
+        "with soon as (select set_config('synchronous_commit', 'off', true)), told as ("  # noqa: S608
         "insert into composition_report (sha256, body) values (%s, %s) on conflict do nothing) "
-        "insert into composition (id, at, principals, agent, skill, request, report, document, timing, ann_recall) "
-        "select %s, %s, %s, %s, %s, %s, %s, %s, %s, %s from soon",
-        (
-            digest,
-            made.report,
-            made.id,
-            made.at,
-            list(made.principals),
-            made.agent,
-            made.skill,
-            made.request,
-            digest,
-            made.document,
-            made.timing,
-            made.ann_recall,
-        ),
+        f"insert into composition ({_COLUMNS}) select {_VALUES} from soon",
+        (digest, made.report, *_values(made, digest)),
+    )
+
+
+async def save_again(tx: Transaction, made: Saved, digest: bytes) -> bool:
+    """The same when its report is known: it is not sent again. False: it is not (any more), and nothing was saved."""
+    # The first part takes the lock that whoever forgets reports waits for.
+    count = await tx.execute(
+        "with soon as (select set_config('synchronous_commit', 'off', true)), told as ("  # noqa: S608
+        "insert into composition_report (sha256, body) select sha256, body from composition_report where false) "
+        f"insert into composition ({_COLUMNS}) select {_VALUES} from soon "
+        "where exists (select 1 from composition_report where sha256 = %s)",
+        (*_values(made, digest), digest),
+    )
+    return count > 0
+
+
+# A report is derived: what a crash of the server could lose of it is worth less than waiting for the disk.
+_COLUMNS = "id, at, principals, agent, skill, request, report, document, timing, ann_recall"
+_VALUES = ", ".join(["%s"] * 10)
+
+
+def _values(made: Saved, digest: bytes) -> tuple[Any, ...]:
+    return (
+        made.id,
+        made.at,
+        list(made.principals),
+        made.agent,
+        made.skill,
+        made.request,
+        digest,
+        made.document,
+        made.timing,
+        made.ann_recall,
     )
 
 

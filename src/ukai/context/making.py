@@ -1,0 +1,377 @@
+"""How one composition is made, not yet saved.
+
+One snapshot: the scope is compiled once, strategies find ids, and bodies are read under the rights of that moment. What
+follows is pure: the same items give the same bytes. What was made before for the same readers of an unchanged graph is
+known as ids and numbers; its words are read and checked again each time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from ukai import store
+from ukai.context import assembly, bodies, names, ranking, reading, retrieval, rows, score
+from ukai.context import cache as caching
+from ukai.context.clause import CompiledScope
+from ukai.context.item import Item
+from ukai.context.reader import Reader
+from ukai.context.render import templates
+from ukai.context.report import Report
+from ukai.context.request import Request
+from ukai.context.rows import compositions
+from ukai.context.rows import views as listing
+from ukai.context.settings import DEFAULT, Settings
+from ukai.context.strategies import STRATEGIES
+from ukai.context.strategies.asked import Asked, Candidate, Strategy
+from ukai.context.view import View, with_vectors
+from ukai.context.view import read as read_view
+from ukai.kit import canonical, handle, words
+from ukai.llm import tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Past:
+    """What a replay takes from the first time instead of from now."""
+
+    given: Mapping[str, tuple[str, str]]
+    without: frozenset[str]
+    """Strategies that timed out then."""
+    ranked: Mapping[str, str]
+    """What a ranking model said then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A composition before it is saved."""
+
+    text: str
+    report: Report
+    items: tuple[reading.Item, ...]
+    offloaded: tuple[assembly.Offloaded, ...] = ()
+    given: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    ranked: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What a ranking model said."""
+    ann_recall: float | None = None
+    is_known: bool = False
+    """Nothing has changed since it was made before."""
+    ms: Mapping[str, float] = field(compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """A document that was made before, as ids and numbers. Its words are read anew each time (context req. 39)."""
+
+    outline: assembly.Outline
+    report: Report
+    wanted: tuple[Candidate, ...]
+    """Whose words it needs."""
+    shelf: templates.Shelf
+
+
+async def made_of(
+    db: store.Database,
+    request: Request,
+    *,
+    library: reading.Library,
+    reader: Reader,
+    settings: Settings = DEFAULT,
+    strategies: Mapping[str, Strategy] = STRATEGIES,
+    past: Past | None = None,
+    ranker: ranking.Ranker | None = None,
+) -> Made:
+    """The composition, not saved. With `past` it is made as it was then, of what is there now."""
+    call = _Call(
+        request=request,
+        library=library,
+        reader=reader,
+        settings=settings,
+        strategies=strategies,
+        past=past,
+        ranker=ranker,
+        kept=caching.of(db),
+    )
+    return await call.made(db)
+
+
+@dataclass(kw_only=True, eq=False)
+class _Call:
+    """One composition while it is made."""
+
+    request: Request
+    library: reading.Library
+    reader: Reader
+    settings: Settings
+    strategies: Mapping[str, Strategy]
+    past: Past | None
+    ranker: ranking.Ranker | None
+    kept: caching.Views
+    secret: bytes = b""
+    given: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    ms: dict[str, float] = field(default_factory=dict[str, float])
+    _lap: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        self.scope = self.reader.narrowed(self.request.scope)
+        self.readers = self.reader.rights.principals_hash
+        tokens = self.request.budget_tokens or self.request.scope.budget_tokens
+        self.budget = min(tokens, self.request.ceiling_tokens)
+        self.question = (self.request.question, self.settings, tuple(self.strategies.items()))
+
+    async def made(self, db: store.Database) -> Made:
+        async with db.snapshot() as tx:
+            self.given = await self._given(tx)
+            self.secret = await self.kept.secret(tx)
+            ask = await asked_of(tx, self.scope, self.request.question, self.library, self.settings, self.kept)
+            answers = self.kept.answers(self.scope, self.library.types, self.library.cache)
+            self._took("view")
+            drawn = self._drawn(answers)
+            if drawn is not None:
+                items = await bodies.fetch(tx, self.scope, self.library, drawn.wanted)
+                self._took("bodies")
+                if len(items) == len(drawn.wanted):
+                    return self._again(drawn, items)
+            graph, candidates = await self._found(ask, answers)
+            self._took("strategies")
+            reach = retrieval.within_reach(candidates, self.budget, self.settings)
+            reach = ranking.reach(reach, len(candidates), ask.view.size, self.ranker, self.settings)
+            near = [c for n, c in enumerate(candidates) if n < reach or c.pinned]
+            items = await bodies.fetch(tx, self.scope, self.library, near)
+            recall = await _ann_recall(ask)
+        self._took("bodies")
+        model = await self._ranked(ask, items, is_all=reach >= len(candidates))
+        assembled = self._assembled(model)
+        self._took("assembly")
+        beyond = _beyond(candidates, reach, assembled.budget - assembled.used)
+        report = self._report(ask, assembled, model, graph=graph, beyond=tuple(beyond), items=items)
+        if self._is_as_ever and _is_whole(graph):
+            answers.keep(self._name, self._drawing(assembled, report, near))
+        return Made(
+            text=assembled.text,
+            report=report,
+            items=_shown(report, items),
+            offloaded=assembled.offloaded,
+            given=self.given,
+            ranked=model.said,
+            ann_recall=recall,
+            ms=report.ms | self.ms,
+        )
+
+    def _took(self, what: str) -> None:
+        now = time.perf_counter()
+        self.ms[what] = round((now - self._lap) * 1e3, 2)
+        self._lap = now
+
+    async def _given(self, tx: store.Transaction) -> Mapping[str, tuple[str, str]]:
+        if self.past is not None:
+            return self.past.given
+        return (
+            await compositions.given(tx, self.request.conversation, self.readers) if self.request.conversation else {}
+        )
+
+    @property
+    def _is_as_ever(self) -> bool:
+        """Neither a model nor an earlier call moves the document."""
+        return not (self.past or self.ranker or self.request.conversation)
+
+    @property
+    def _name(self) -> Hashable:
+        return (self.request, *self.question)
+
+    def _drawn(self, answers: caching.Answers) -> Drawn | None:
+        found: Drawn | None = answers.get(self._name) if self._is_as_ever else None
+        return found if found is not None and found.shelf is self.library.shelf else None
+
+    def _drawing(self, assembled: assembly.Assembled, report: Report, near: Sequence[Candidate]) -> Drawn:
+        needed = assembled.outline.items
+        wanted = tuple(c for c in near if c.id in needed)
+        return Drawn(outline=assembled.outline, report=report, wanted=wanted, shelf=self.library.shelf)
+
+    def _again(self, drawn: Drawn, items: Sequence[Item]) -> Made:
+        """The same document of the words that may be read now."""
+        text, offloaded = assembly.again(drawn.outline, items, ref=self._ref, shelf=drawn.shelf)
+        self._took("assembly")
+        report = drawn.report
+        shown = _shown(report, items)
+        return Made(text=text, report=report, items=shown, offloaded=offloaded, is_known=True, ms=self.ms)
+
+    async def _found(
+        self, ask: Asked, answers: caching.Answers
+    ) -> tuple[Sequence[retrieval.Step], Sequence[Candidate]]:
+        """What retrieval comes to: anew, or as it did for the same question while nothing has changed since."""
+        if self.past is not None:
+            return await retrieval.run(ask, self.strategies, without=self.past.without)
+        known = answers.get(self.question)
+        if known is None:
+            graph, candidates = known = await retrieval.run(ask, self.strategies)
+            if _is_whole(graph):
+                answers.keep(self.question, ([replace(step, ms=0.0) for step in graph], candidates))
+        return known
+
+    async def _ranked(self, ask: Asked, items: Sequence[Item], *, is_all: bool) -> ranking.Ranked:
+        found = ranking.Found(
+            items=items,
+            question=self.request.question,
+            in_scope=ask.view.size,
+            is_all=is_all,
+            budget_tokens=self.budget,
+            settings=self.settings,
+            count=counter().count,
+            recorded=self.past.ranked if self.past else None,
+        )
+        return await ranking.ranked(found, self.ranker)
+
+    def _assembled(self, model: ranking.Ranked) -> assembly.Assembled:
+        return assembly.assemble(
+            model.items,
+            budget_tokens=self.budget,
+            ceiling_tokens=self.request.ceiling_tokens,
+            count=counter().count,
+            given=self.given,
+            ref=self._ref,
+            ranker=self.request.ranker,
+            order=model.order,
+            shelf=self.library.shelf,
+        )
+
+    def _report(
+        self,
+        ask: Asked,
+        assembled: assembly.Assembled,
+        model: ranking.Ranked,
+        *,
+        graph: Sequence[retrieval.Step],
+        beyond: Sequence[assembly.Dropped],
+        items: Sequence[Item],
+    ) -> Report:
+        return Report(
+            skill=self.request.skill,
+            principal_hash=self.readers,
+            clause_hash=self.scope.key,
+            matched=ask.view.size,
+            graph=(*graph, *model.steps),
+            ranking=assembled.ranking,
+            dropped=(*assembled.dropped, *model.dropped, *beyond),
+            budget=assembled.budget,
+            used=assembled.used,
+            ceiling_hit=assembled.ceiling_hit,
+            events=(*assembled.events, *model.events, *_mismatched(assembled)),
+            found={i.id: i.why for i in items},
+            shown=assembled.shown,
+            versions=self._versions(ask),
+        )
+
+    def _versions(self, ask: Asked) -> dict[str, str]:
+        """Everything the document is a function of, by name."""
+        library = self.library
+        return {
+            "rights": self.readers,
+            "scope": self.scope.key,
+            "request": canonical.sha256(self.request.as_json()),
+            "records": ask.view.token,
+            "vectors": str(ask.view.missing),
+            "types": caching.key_of(self.scope, library.types, None),
+            "model": library.cache.embedder.model_id if library.cache else "",
+            "settings": canonical.sha256([vars(self.settings), list(self.strategies)]),
+            "counter": counter().name,
+            "ranker": getattr(self.ranker, "model_id", ""),
+            "templates": canonical.sha256(vars(library.shelf)),
+        }
+
+    def _ref(self, item: str, name: str) -> str:
+        """Equal for the same value and audience, so that the same input gives the same bytes; not to be guessed."""
+        said = f"{self.readers}\0{item}\0{name}".encode("utf-8", "surrogatepass")
+        return hmac.new(self.secret, said, hashlib.sha256).hexdigest()[:32]
+
+
+def _is_whole(graph: Sequence[retrieval.Step]) -> bool:
+    """What ran out of time may come in time the next time."""
+    return not any(s.timed_out or s.failed for s in graph)
+
+
+async def asked_of(
+    tx: store.Transaction,
+    scope: CompiledScope,
+    question: str,
+    library: reading.Library,
+    settings: Settings = DEFAULT,
+    kept: caching.Views | None = None,
+) -> Asked:
+    """The question before any strategy has run, with the view of its scope."""
+    kept = kept or caching.Views()
+    bounds = caching.Bounds(in_memory=settings.in_memory, exact=settings.exact)
+    view = await kept.get(tx, scope, types=library.types, cache=library.cache, bounds=bounds)
+    if view is None:
+        view = await _wide(tx, scope, question, library, settings)
+    return Asked(
+        tx=tx,
+        scope=scope,
+        question=question,
+        questions=score.asked(question),
+        types=library.types,
+        cache=library.cache,
+        settings=settings,
+        view=view,
+    )
+
+
+async def _wide(
+    tx: store.Transaction, scope: CompiledScope, question: str, library: reading.Library, settings: Settings
+) -> View:
+    """Of a scope that is too large to be looked at as a whole: what shares a word, is named, or is pinned."""
+    near = await listing.matching(tx, scope.clause, words.terms(question), settings.composition_cap)
+    named = await names.named(tx, question, reader=scope, types=library.types)
+    owned = await rows.under(tx, scope.clause, [n.node.id for n in named], scope.owning, settings.composition_cap)
+    pinned = await rows.by_handle(tx, [h for name in sorted(scope.pinned) if (h := handle.parse(name)) is not None])
+    wanted = sorted({*near, *owned, *(n.id for n in pinned.values())})
+    view = await read_view(tx, scope, library.types, await listing.listed_of(tx, scope.clause, wanted))
+    return await with_vectors(tx, view, library.cache) if library.cache else view
+
+
+async def _ann_recall(ask: Asked) -> float | None:
+    """Now and then an approximate answer is held against the exact one; which ones is drawn from the question."""
+    if ask.ann is None or not ask.ann[0]:
+        return None
+    drawn = int.from_bytes(hashlib.sha256(ask.question.encode("utf-8", "surrogatepass")).digest()[:4]) / 2**32
+    if drawn >= ask.settings.ann_sample:
+        return None
+    near, vector = ask.ann
+    exact = await listing.nearest_exactly(ask.tx, ask.scope.clause, vector, len(near))
+    return len(set(near) & set(exact)) / len(exact) if exact else None
+
+
+def _mismatched(assembled: assembly.Assembled) -> Iterator[str]:
+    """Templates in shadow that would have said something else, each with its first item."""
+    for m in assembled.mismatches:
+        yield f"template_mismatch {m.template} {m.item}: {m.problem}"
+
+
+def _beyond(candidates: Sequence[Candidate], reach: int, left: int) -> Iterator[assembly.Dropped]:
+    """Candidates that rank so far behind that their bodies were not read."""
+    for rank, c in enumerate(candidates, 1):
+        if rank > reach and not c.pinned:
+            reason = f"rank {rank} not read: out of the budget's reach"
+            yield assembly.Dropped(section=c.id, reason=reason, needed=-(-c.size // 4), left=max(0, left))
+
+
+def _shown(report: Report, items: Sequence[Item]) -> tuple[reading.Item, ...]:
+    by_id = {i.id: i for i in items}
+    return tuple(_citable(by_id[i]) for i in report.shown if i in by_id)
+
+
+def _citable(item: Item) -> reading.Item:
+    lead = f"{item.lead}: " if item.lead else ""
+    return reading.Item(
+        handle=item.id, title=item.title, text=lead + item.text if item.text else "", fields=item.fields, at=item.at
+    )
+
+
+@cache
+def counter() -> Any:
+    """How this process counts tokens: its vocabulary is loaded once."""
+    return tokens.counter()
