@@ -69,7 +69,7 @@ def test_a_server_whose_starter_was_killed_just_now_is_waited_for(data_dir: Path
     late += ["--listen_addresses=", f"--unix_socket_directories={sockets}"]
     with subprocess.Popen(late, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as orphan:
         try:
-            called = process.on_the_way(data_dir)
+            rig.eventually(lambda: process.on_the_way(data_dir) == [orphan.pid])  # its name comes a moment after it
             joiner = rig.ensured_elsewhere(data_dir)
             rig.eventually(lambda: folder.Place(data_dir).used_at() > 0)  # it has the lock, and looks around
             assert orphan.stdin is not None
@@ -79,7 +79,7 @@ def test_a_server_whose_starter_was_killed_just_now_is_waited_for(data_dir: Path
             out, err = joiner.communicate(timeout=60)
 
             assert (out.strip(), err) == (embedded.running(data_dir).url, "")  # type: ignore[union-attr]
-            assert called == [orphan.pid] == [rig.pid_of(data_dir)]
+            assert rig.pid_of(data_dir) == orphan.pid
         finally:
             embedded.stop(data_dir)
             orphan.kill()  # if it never became a server: whatever failed above is told, and nobody waits for ever
