@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -71,6 +71,7 @@ edges:
   - {edge: memo_of, from: Memo, to: Firm, max_out: 1, owns: to, on_delete: {from: unset, to: cascade}}
   - {edge: talk_of, from: Talk, to: Firm, max_out: 1, owns: to, on_delete: {from: unset, to: cascade}}
   - {edge: month_of, from: Month, to: Firm, max_out: 1, owns: to, on_delete: {from: unset, to: cascade}}
+  - {edge: about, from: Talk, to: Memo, max_out: 1, owns: to, on_delete: {from: unset, to: unset}}
   - {edge: rival, from: Firm, to: Firm, on_delete: {from: unset, to: unset}}
 """
 ACCESS = {
@@ -82,7 +83,7 @@ groups:
 """,
     "policies.yaml": """
 policies:
-  - {id: use, allow: invoke, agents: ["*"], to: ["group:sellers", "group:analysts", "group:managers"]}
+  - {id: use, allow: invoke, agents: ["*"], to: ["group:sellers", "group:analysts", "group:managers", vera@x.example]}
   - id: book
     allow: read
     records: {types: [Firm]}
@@ -92,6 +93,7 @@ policies:
   - {id: owner-told, tell: [owner], records: {types: [Firm]}, to: ["group:sellers"], where: {tier: told}}
   - {id: figures, allow: read, records: {types: [Firm]}, to: ["group:analysts"], fields: [key, name, tier]}
   - {id: months, allow: read, records: {types: [Month]}, to: ["group:analysts"]}
+  - {id: outline, allow: read, records: {types: [Firm, Talk]}, to: [vera@x.example]}
   - {id: all, allow: read, records: {types: ["*"]}, to: ["group:managers"]}
   - {id: floor, deny: read, records: {types: [Firm]}, fields: [floor], to: ["group:sellers", "group:analysts"]}
 """,
@@ -108,7 +110,7 @@ allow:
   Month: ["*"]
 """,
 }
-ANN, BEN, TESS, MIRA = (f"{n}@x.example" for n in ("ann", "ben", "tess", "mira"))
+ANN, BEN, TESS, MIRA, VERA = (f"{n}@x.example" for n in ("ann", "ben", "tess", "mira", "vera"))
 STAFF = ["group:sellers", "group:managers"]
 INTAKE = Author(kind="connector", id="service:intake")
 CLOCK = FixedClock(datetime(2026, 11, 20, 8, tzinfo=UTC))
@@ -170,9 +172,11 @@ class World:
     def library(self) -> Library:
         return Library(types=self.types, cache=self.cache)
 
-    async def write(self, *ops: dict[str, Any]) -> None:
+    async def write(self, *ops: dict[str, Any], days: int = 0) -> None:
+        """Through the gate, so many days later."""
         delta = {"domain": "trade", "ops": list(ops)}
-        done = await gate.submit(self.db, delta, author=INTAKE, rights=gate.ALL, clock=CLOCK)
+        clock = FixedClock(CLOCK.now() + timedelta(days=days))
+        done = await gate.submit(self.db, delta, author=INTAKE, rights=gate.ALL, clock=clock)
         assert isinstance(done, gate.Committed), [str(r) for r in done.rejections]
 
     async def follow(self) -> index.Followed:

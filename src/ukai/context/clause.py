@@ -91,17 +91,25 @@ class CompiledScope:
     async def seen(self, tx: store.Transaction, nodes: Sequence[rows.Node]) -> Mapping[UUID, Record]:
         """What the caller may see of each node, by its id; nodes without anything to see are absent.
 
-        The records keep those of their owners, near and far, that may be seen too, the nearest first.
+        The records keep those of their owners, near and far, that may be seen too, the nearest first: none that is tied
+        to them by something hidden.
         """
         result: dict[UUID, Record] = {}
         inside = [n for n in nodes if self.covers(n)]
         for id, record in (await rows.records(tx, inside, self.owning)).items():
             visible = self.rights.visible(record)
             if visible is not None:
-                above = [o for o in _above(record) if self.covers(o)]
-                owners = tuple(o for owner in above if (o := self.rights.visible(owner)) is not None)
+                owners = tuple(self._above(record))
                 result[id] = replace(visible, owners=owners) if owners else visible
         return result
+
+    def _above(self, record: Record) -> Iterator[Record]:
+        """The owners of a record that may be seen, then the owners of these."""
+        level = record.owners
+        while level:
+            seen = [(owner, visible) for owner in level if (visible := self.rights.visible(owner)) is not None]
+            yield from (visible for owner, visible in seen if self.covers(owner))
+            level = tuple(o for owner, _ in seen for o in owner.owners)
 
     @property
     def _within(self) -> rows.Clause | None:
@@ -196,11 +204,3 @@ def _behind(begin: str) -> str:
     if last == 0x10FFFF:
         return _behind(begin[:-1]) if len(begin) > 1 else ""
     return begin[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)
-
-
-def _above(record: Record) -> Iterator[Record]:
-    """The owners of a record, then the owners of these."""
-    level = record.owners
-    while level:
-        yield from level
-        level = tuple(o for owner in level for o in owner.owners)

@@ -281,14 +281,35 @@ async def shown_of(
 ) -> dict[UUID, Shown]:
     """What the reader may see of the nodes, with what they are called."""
     seen = await reader.seen(tx, nodes)
+    changed = await last_seen_to_change(tx, nodes, seen)
     result: dict[UUID, Shown] = {}
     for node in nodes:
         record = seen.get(node.id)
         if record is not None:
             names = [n for r in (record, *record.owners) if (n := _name(r, library.types.get(r.type)))]
             title = " · ".join(dict.fromkeys(names))
-            result[node.id] = Shown(record=record, title=title, at=_said_at(node, record))
+            result[node.id] = Shown(record=record, title=title, at=_said_at(node, record, changed))
     return result
+
+
+async def last_seen_to_change(
+    tx: store.Transaction, nodes: Sequence[rows.Node], seen: Mapping[UUID, Record]
+) -> dict[UUID, datetime | None]:
+    """Of the nodes of which something hidden changed last: when something changed that may be seen.
+
+    The date of the others would not tell of anything hidden; they are absent.
+    """
+    versions: dict[UUID, int] = {}
+    for node in nodes:
+        record = seen.get(node.id)
+        if record is not None and not node.fields.keys() <= record.fields.keys():
+            version = rows.version_of(record.fields, node.field_versions)
+            if version < node.version:
+                versions[node.id] = version
+    if not versions:
+        return {}
+    found = await rows.changed_at(tx, versions)
+    return {id: found.get(id) for id in versions}
 
 
 def _name(record: Record, kind: schema.Type | None) -> str:
@@ -300,11 +321,11 @@ def _name(record: Record, kind: schema.Type | None) -> str:
     return record.key
 
 
-def _said_at(node: rows.Node, seen: Record) -> datetime | None:
+def _said_at(node: rows.Node, seen: Record, changed: Mapping[UUID, datetime | None]) -> datetime | None:
     for field in ("at", "date", "updated", "opened_at", "started_at"):
         if (moment := passages.instant(seen.fields.get(field))) is not None:
             return moment
-    return passages.instant(node.provenance.get("at"))
+    return changed[node.id] if node.id in changed else passages.instant(node.provenance.get("at"))
 
 
 def _whole(found: Shown, parts: Sequence[passages.Passage], kind: schema.Type | None) -> Item:

@@ -143,7 +143,7 @@ async def read(
         return before
     passages = [r for r in ordered if r.part]
     kept = {} if before is None else {k: b for r in passages if (b := before.blobs.get(k := _key(r))) is not None}
-    wanted = sorted({r.node for r in passages if _key(r) not in kept})
+    wanted = list(dict.fromkeys(r.node for r in passages if _key(r) not in kept))
     new = await listing.numbers(tx, wanted) if wanted else {}
     blobs = kept | {_key(r): new[r.node, r.part] for r in passages if _key(r) not in kept}
     made = _Making(types=types, blobs=blobs)
@@ -183,9 +183,10 @@ async def _readable(
     unsure = sorted({f.node for f in found if fixed[f.type] is None})
     seen: Mapping[UUID, Record] = await scope.seen(tx, await rows.nodes(tx, unsure)) if unsure else {}
     in_part = sorted({f.node for f in found if fixed[f.type] is not ALL})
-    versions = await rows.field_versions(tx, in_part) if in_part else {}
+    changed = await rows.field_versions(tx, in_part) if in_part else {}
+    versions: dict[UUID, int] = {}
     result: list[listing.Listed] = []
-    bare: set[UUID] = set()
+    bare: dict[UUID, listing.Listed] = {}
     for row in found:
         fields = fixed[row.type]
         if fields is None:
@@ -194,14 +195,17 @@ async def _readable(
                 continue
             fields = frozenset(record.fields)
         if fields is not ALL:
-            row = row._replace(version=_version(fields, versions.get(row.node, {})))
+            if row.node not in versions:
+                versions[row.node] = _version(fields, changed.get(row.node, {}))
+            row = row._replace(version=versions[row.node])
         if fields is ALL or row.field in fields:
             titled = row.titled if fields is ALL or row.titled in fields else ""
             result.append(row if titled == row.titled else row._replace(titled=""))
-        elif fields and row.node not in bare:  # one for all of its hidden texts, which nobody counts
-            bare.add(row.node)
-            result.append(_bare(row))
-    return result
+        elif fields:
+            bare[row.node] = _bare(row)
+    # Once, and only where nothing else stands for it: how many hidden texts it has tells nobody anything.
+    shown = {row.node for row in result}
+    return [*result, *(row for node, row in bare.items() if node not in shown)]
 
 
 def _version(fields: frozenset[str], versions: Mapping[str, int]) -> int:

@@ -81,6 +81,8 @@ class Node:
     fields: Mapping[str, Any]
     """Its values, its state as `state`."""
     version: int
+    field_versions: Mapping[str, int]
+    """Field -> the version that last changed it; 1 where there is none."""
     provenance: Mapping[str, Any]
     updated_at: datetime
 
@@ -106,7 +108,9 @@ class Found:
     at: datetime | None
 
 
-_NODE = "n.id, n.type, n.key, n.path, n.readers, n.props, n.state, n.version, n.provenance, n.updated_at"
+_NODE = (
+    "n.id, n.type, n.key, n.path, n.readers, n.props, n.state, n.version, n.field_versions, n.provenance, n.updated_at"
+)
 _PASSAGE = "n.id, n.type, n.key, n.path, p.part, p.field, p.ordinal, p.lead, p.text, p.content, p.at"
 
 
@@ -233,15 +237,17 @@ async def under(
 ) -> list[UUID]:
     """`roots` and what they own, up to OWNERS_DEPTH away, the nearest first, as far as they are readable.
 
-    The way leads through what is not readable, too; that takes no place among the `limit`, which would tell of it.
+    The way leads through what is readable alone: what hangs together by something hidden would tell of it.
     """
     text, params = readable
     below, more = _below(owning)
     rows = await tx.fetch(
-        f"with recursive mine(id, depth) as (select unnest(%s::uuid[]), 0 union {below}) "  # noqa: S608
+        f"with recursive mine(id, depth) as (select unnest(%s::uuid[]), 0 union "  # noqa: S608
+        f"select n.id, n.depth from (select n.*, b.depth from ({below}) b(id, depth) join node n on n.id = b.id) n "
+        f"where n.alive and {text}) "
         "select n.id from (select id, min(depth) as depth from mine group by id) m join node n on n.id = m.id "
-        f"where n.alive and {text} order by m.depth, n.id limit %s",
-        (list(roots), *more, *params, limit),
+        f'where m.depth > 0 or (n.alive and {text}) order by m.depth, n.type, n.key collate "C" limit %s',
+        (list(roots), *more, *params, *params, limit),
     )
     return [r[0] for r in rows]
 
@@ -272,6 +278,27 @@ async def readable_nodes(tx: Transaction, readable: Clause, ids: Sequence[UUID])
         (list(ids), *params),
     )
     return [_node(r) for r in rows]
+
+
+async def field_versions(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, Mapping[str, int]]:
+    """Of each node, by field, the version that last changed it."""
+    rows = await tx.fetch("select id, field_versions from node where id = any(%s)", (list(ids),))
+    return {r[0]: r[1] for r in rows}
+
+
+def version_of(fields: Iterable[str], versions: Mapping[str, int]) -> int:
+    """The version of a record as far as these of its fields go: a change of another one does not move it."""
+    return max((versions.get(f, 1) for f in fields), default=1)
+
+
+async def changed_at(tx: Transaction, versions: Mapping[UUID, int]) -> dict[UUID, datetime]:
+    """When these nodes became these versions of themselves, as far as the history still tells."""
+    rows = await tx.fetch(
+        "select c.id, c.at from unnest(%s::uuid[], %s::int[]) w(id, version) "
+        "join change c on c.kind = 'node' and c.id = w.id and c.version = w.version",
+        (list(versions), list(versions.values())),
+    )
+    return {r[0]: r[1] for r in rows}
 
 
 async def by_handle(tx: Transaction, handles: Sequence[handle.Handle]) -> dict[str, Node]:
@@ -453,7 +480,7 @@ def _record(id: UUID, known: Mapping[UUID, Node], above: Mapping[UUID, Sequence[
 
 
 def _node(row: Sequence[Any]) -> Node:
-    id, type, key, path, readers, props, state, version, provenance, updated_at = row
+    id, type, key, path, readers, props, state, version, field_versions, provenance, updated_at = row
     return Node(
         id=id,
         type=type,
@@ -462,6 +489,7 @@ def _node(row: Sequence[Any]) -> Node:
         readers=None if readers is None else frozenset(readers),
         fields=props if state is None else {**props, "state": state},
         version=version,
+        field_versions=field_versions,
         provenance=provenance,
         updated_at=updated_at,
     )

@@ -1,0 +1,189 @@
+"""Whatever changes about what a reader may not see, in whatever order it came, they get the same bytes (E7, C41)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.context import world
+from tests.context.test_composing import QUESTION, compose
+from tests.context.test_no_leak import told
+from tests.context.test_reading import company
+from tests.context.world import ANN, BEN, MIRA, TESS, VERA
+from ukai import context, store
+from ukai.context import cache
+from ukai.context.settings import DEFAULT
+from ukai.context.strategies import STRATEGIES
+from ukai.store import address
+
+MANAGERS = ["group:managers"]
+LONG = "rollout gate depot walrus " * 1_200
+HIDDEN: dict[str, list[dict[str, Any]]] = {
+    "a record, called like what is seen": [world.firm("h1", BEN, name="Alder Works", description="rollout gate")],
+    "its name": [world.change("Firm#h1", name="Birch Yard")],
+    "its text, in one piece and in many": [world.change("Firm#h1", description=LONG)],
+    "its text, short again": [world.change("Firm#h1", description="depot")],
+    "whose it is": [world.change("Firm#h1", owner=MIRA)],
+    "a value that is put aside": [world.change("Firm#h1", tier=LONG)],
+    "a record below what is seen": world.memo("h2", "alder", "rollout stopped", readers=MANAGERS, title="Rollout"),
+    "who else may read it": [world.change("Memo#h2", readers=["group:managers", "group:analysts"])],
+    "where it stands": [world.change("Memo#h2", firm="cedar")],
+    "records of other types": [*world.talk("h3", "cedar", "Why? The rollout!"), *world.month("cedar", "2026-04", 7)],
+    "an edge between hidden records": [world.edge("rival", "Firm#cedar", "Firm#h1")],
+    "an edge from what is seen to what is hidden": [world.edge("rival", "Firm#birch", "Firm#h1")],
+    "a hidden field of what is seen": [world.change("Memo#a2", secret="rollout gate")],
+    "a hidden field that is put aside": [world.change("Memo#a2", secret=LONG)],
+    "a hidden field of its owner": [world.change("Firm#alder", floor="9")],
+    "that it is there": [world.remove("Memo#h2"), world.remove("Firm#h1"), world.remove("Memo#a3")],
+}  # fmt: skip
+FEW = replace(DEFAULT, strategy_cap=2, fetch_all=1, filter=3)
+"""Whatever takes a place takes it from another."""
+WIDE = replace(DEFAULT, in_memory=3)
+WORDS_ALONE = {name: strategy for name, strategy in STRATEGIES.items() if name != "embedding"}
+
+
+async def all_of(w: world.World, who: str, made: context.Composition) -> list[Any]:
+    """All that somebody can get to know: documents, reports, scores, what is explained, what is composed once more."""
+    found: list[Any] = [told(await compose(w, who, QUESTION, settings=s)) for s in (DEFAULT, FEW, WIDE)]
+    named = "Firm#h1, Memo#h2 and the depot?"
+    found.append(told(await compose(w, who, named, budget_tokens=90, strategies=WORDS_ALONE)))
+    reader = world.reader(who)
+    for name in ("Memo#a2", "Firm#alder", "Memo#h2"):
+        why = await context.explain(w.db, made.id, name, library=w.library, reader=reader)
+        found.append(None if why is None else why.as_json())
+    found.append(await context.replay(w.db, made.id, library=w.library, reader=reader))
+    return found
+
+
+async def moves_nothing(w: world.World, who: str, hidden: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+    made = await compose(w, who)
+    first = await all_of(w, who, made)
+    assert first[-1].same
+
+    for day, (name, ops) in enumerate(hidden.items(), 1):
+        await w.write(*ops, days=day)
+        await compose(w, MIRA)
+        assert await all_of(w, who, made) == first, name
+        await w.follow()
+    assert await all_of(w, who, made) == first, "all of it, followed"
+
+
+async def test_no_change_of_anything_hidden_moves_a_byte(database: store.Database):
+    await moves_nothing(await company(database), ANN, HIDDEN)
+
+
+async def test_no_change_of_hidden_fields_and_texts_of_seen_records_moves_a_byte(database: store.Database):
+    hidden = {
+        "a text where there was one": [world.change("Firm#alder", description="rollout gate")],
+        "a text in many pieces": [world.change("Firm#alder", description=LONG)],
+        "a text where there was none": [world.firm("bare", name="Bare Hall")],
+        "no text": [world.change("Firm#birch", description="")],
+        "a value": [world.change("Firm#cedar", floor="1", owner=ANN)],
+        "all that is not seen": [*world.memo("h", "birch", LONG), *world.talk("h", "birch", "Alder Works?")],
+    }
+    w = await company(database)
+    await w.write(world.firm("bare", name="Bare Hall"))
+    await w.follow()
+    await moves_nothing(w, TESS, hidden | {"a text where there was none": [world.change("Firm#bare", description="x")]})
+
+
+async def test_that_records_hang_together_by_something_hidden_is_not_told(database: store.Database):
+    """Vera may read firms and talks, and no memo: what a memo ties to a firm stands by itself for her."""
+    w = await company(database)
+    await w.write(*(op for n in range(60) for op in world.talk(f"v{n}", "birch", f"The rollout, {n}.")))
+    await w.write(*world.memo("tie", "alder", "x"))
+    await w.follow()
+
+    hidden = {
+        "a tie": [world.edge("about", "Talk#v7", "Memo#tie")],
+        "another tie": [world.edge("about", "Talk#v8", "Memo#tie")],
+    }
+    await moves_nothing(w, VERA, hidden)
+
+
+async def test_a_change_of_what_is_seen_is_named_though_other_fields_are_hidden(database: store.Database):
+    """The other way round, so that nobody proves too much: each of these is a change of an input."""
+    w = await company(database)
+    made = await compose(w, TESS)
+    reader = world.reader(TESS)
+
+    for day, ops in enumerate(
+        (
+            [world.change("Firm#alder", tier="new")],
+            [world.change("Firm#alder", tier=None)],
+            [world.remove("Firm#birch")],
+        )
+    ):
+        await w.write(*ops, days=day + 1)
+        again = await context.replay(w.db, made.id, library=w.library, reader=reader)
+        assert again is not None
+        assert "records in scope" in again.changed, ops
+        made = await compose(w, TESS)
+
+
+@pytest.fixture
+async def another(postgres_url: str, _template: str) -> AsyncIterator[store.Database]:
+    """A second fresh database."""
+    name = f"test_{uuid4().hex[:12]}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f'create database "{name}" template "{_template}"'.encode())
+    async with store.connect(address.with_name(postgres_url, name)) as db:
+        yield db
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f'drop database "{name}" with (force)'.encode())
+
+
+async def test_the_order_in_which_records_came_moves_no_byte(database: store.Database, another: store.Database):
+    """Seen and hidden ones: in the other database all ids are others, too."""
+    firms = [world.firm(f"f{n}", ANN, name=f"Firm Number {n}", tier="x") for n in range(9)]
+    hung = [
+        *(op for n in range(60) for op in world.memo(f"m{n}", f"f{n % 9}", f"The rollout, part {n % 7}.")),
+        *world.talk("t", "f1", ("Ada", "We wait."), ("Bo", "For the gate.")),
+    ]
+    hidden = [
+        world.firm("h", BEN, name="Firm Number 3"),
+        *world.memo("hm", "f3", "rollout", readers=["group:managers"]),
+    ]
+    one, other = await world.opened(database), await world.opened(another)
+    await one.write(*hidden[:1])
+    await one.write(*firms, *hung)
+    await one.write(*hidden[1:])
+    await one.follow()
+    for op in reversed(firms):
+        await other.write(op)
+    pairs = [hung[i : i + 2] for i in range(0, len(hung), 2)]
+    await other.write(*(op for pair in reversed(pairs) for op in pair))
+    await other.follow()
+    for op in hidden[:1]:
+        await other.write(op)
+    await other.write(*hidden[1:])
+    await other.follow()
+
+    for question, more in (("Why did the rollout of Firm Number 3 stop?", {}), ("part 5", {"budget_tokens": 200})):
+        made, again = [await compose(w, ANN, question, **more) for w in (one, other)]
+        assert (made.text, [i.as_json() for i in made.items]) == (again.text, [i.as_json() for i in again.items])
+        assert _but_records(made) == _but_records(again)
+
+
+def _but_records(made: context.Composition) -> dict[str, Any]:
+    report = made.report.as_json()
+    return report | {"versions": {k: v for k, v in report["versions"].items() if k != "records"}}
+
+
+async def test_who_asks_at_the_same_time_moves_no_byte(database: store.Database):
+    w = await company(database)
+    asked = [(who, q) for who in (ANN, BEN, MIRA) for q in (QUESTION, "the depot gate", "Cedar Mills")]
+    alone = {}
+    for who, question in asked:
+        alone[who, question] = told(await compose(w, who, question))
+
+    for _ in range(2):
+        cache.of(database)._kept.clear()  # pyright: ignore[reportPrivateUsage]
+        made = await asyncio.gather(*(compose(w, who, q) for who, q in reversed(asked)))
+        assert {a: told(m) for a, m in zip(reversed(asked), made, strict=True)} == alone
