@@ -1,22 +1,28 @@
-"""The composer at the command line: a document, why something is not in it, and the same once more (C46, X4)."""
+"""The composer where people and agents meet it: at the command line, in a turn, in replies of bounded length (C46)."""
 
 from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.app import build
+from tests.app import build, test_ask
 from tests.context.world import Hashed
 from tests.surfaces import world
-from ukai.app import engine
+from ukai import gate
+from ukai.app import engine, replies
 from ukai.llm.cache import Cache
+from ukai.llm.scripted import Asked, Call, Step
 from ukai.surfaces import cli
 from ukai.surfaces.cli import output
 
+root, opened = test_ask.root, test_ask.opened
 QUESTION = "Which pull request is about a retry?"
 
 
@@ -58,3 +64,55 @@ def test_a_document_is_composed_explained_and_composed_once_more(ukai: Any):
     assert "PullRequest#api:1 says something else" in changed["changed"]
     assert "Retry twice" in changed["text"]
     assert "that was made for you" in nothing
+
+
+async def test_an_agent_fetches_page_by_page_what_its_document_only_names(opened: engine.Engine):
+    long = "".join(f"street {n} " for n in range(6_000))
+    change = {"kind": "update_node", "target": {"handle": "Firm#alder"}, "set": {"city": long}}
+    author = test_ask.INTAKE
+    done = await gate.submit(
+        opened.db, {"domain": "trade", "ops": [change]}, author=author, rights=gate.ALL, clock=opened.clock
+    )
+    assert isinstance(done, gate.Committed)
+
+    def fetch(after: int) -> Any:
+        def step(asked: Asked) -> Step:
+            found = re.search(r"fetch_offloaded (\w{32})", str(asked.messages))
+            assert found, "the document names the reference"
+            return [Call("fetch_offloaded", {"ref": found[1], "after": after})]
+
+        return step
+
+    outcome, _, _ = await test_ask.asked(opened, [fetch(0), fetch(40_000), "Long. [Firm#alder]"], agent="desk")
+
+    first, second = (c for c in outcome.run.calls if c.tool == "fetch_offloaded")
+    assert (first.label, second.label) == ("data", "data")
+    assert [i.item_key for i in (*first.items, *second.items)] == ["Firm#alder", "Firm#alder"]
+    assert long.startswith(first.items[0].text or "!")
+    assert not first.truncated
+    assert [s.key for s in outcome.sources] == ["Firm#alder"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=st.text(max_size=300), most=st.integers(1, 40))
+def test_pages_lose_nothing_and_each_fits(text: str, most: int):
+    pages = [replies.page(text, after=0, fits=lambda t: len(t.encode()) <= most)]
+    while (after := pages[-1].next) is not None:
+        pages.append(replies.page(text, after=after, fits=lambda t: len(t.encode()) <= most))
+
+    assert "".join(p.text for p in pages) == text
+    assert all(len(p.text) == 1 or len(p.text.encode()) <= most for p in pages if p.text)
+
+
+def test_of_a_report_that_is_too_long_the_best_lines_stay_and_the_others_are_counted():
+    ranking = [{"section": f"Memo#{n}", "reason": "rank in full " * 5} for n in range(400)]
+    found = {"id": "x", "report": {"ranking": ranking, "dropped": [], "found": {"a": ["b"]}, "shown": {}, "used": 1}}
+
+    short = replies.fitting(found, fits=lambda t: len(t) < 9_000)
+
+    assert replies.fitting(found, fits=lambda _: True) == found
+    assert len(json.dumps(short)) < 9_000
+    kept = len(short["report"]["ranking"])
+    assert short["report"]["ranking"] == ranking[:kept]
+    assert short["report"]["left_off"] == {"ranking": 400 - kept, "dropped": 0}
+    assert short["report"]["used"] == 1

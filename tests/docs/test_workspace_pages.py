@@ -75,5 +75,5 @@ def test_every_output_is_on_the_page():
 
 
 def test_the_product_s_own_tools_are_declared_like_any_other():
-    assert len(PROVIDED) == 7
+    assert len(PROVIDED) == 8
     assert all(spec.input_schema["type"] == "object" and spec.description for spec in PROVIDED.values())

@@ -162,12 +162,16 @@ async def test_a_document_is_composed_and_explains_itself_to_whoever_it_was_made
         path = f"/context/compositions/{made['id']}/explain"
         why = await ann.post(path, params={"handle": "PullRequest#api:1"})
         theirs = await ben.post(path)
+        again = await ann.post(path.replace("explain", "replay"))
+        theirs_again = await ben.post(path.replace("explain", "replay"))
+        nothing = await ann.get("/context/offloaded/x", params={"agent": "helper"})
         hidden = await ann.post("/context/compose", json=wanted | {"agent": "hidden"})
 
     assert "PullRequest#api:1" in made["text"]
     assert made["report"]["used"] <= made["report"]["budget"]
     assert why.json()["shown"] is True
-    assert (theirs.status_code, hidden.status_code) == (404, 404)
+    assert (again.json()["same"], again.json()["text"]) == (True, made["text"])
+    assert {r.status_code for r in (theirs, theirs_again, nothing, hidden)} == {404}
 
 
 async def test_what_was_written_is_taken_back_and_that_too(database: store.Database):

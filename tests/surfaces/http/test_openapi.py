@@ -78,7 +78,8 @@ QUIET = settings(
     suppress_health_check=list(HealthCheck),
 )
 OPERATIONS = ["propose", "types", "describe_type", "changes", "history", "health", "ready"]
-OPERATIONS += ["agents", "ask", "runs", "run", "why", "compose", "explain", "undo", "explain_access"]
+OPERATIONS += ["agents", "ask", "runs", "run", "why", "compose", "explain", "replay_composition", "offloaded"]
+OPERATIONS += ["undo", "explain_access"]
 
 
 def test_the_document_lists_what_there_is(served: _Loop):

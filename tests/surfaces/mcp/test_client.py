@@ -23,6 +23,7 @@ from ukai import store
 from ukai.app import identity, tokens
 from ukai.app.audit import latest
 from ukai.catalog import serving
+from ukai.context import composing, explaining
 from ukai.llm.scripted import Call
 
 REVISIONS = [("2026-07-28", "2026-07-28"), ("legacy", "2025-11-25")]
@@ -126,6 +127,28 @@ async def test_a_document_is_composed_within_what_clients_take(database: store.D
     assert (why.is_error, why.structured_content["shown"]) == (False, True)
     assert absent.structured_content["shown"] is False
     assert nothing.is_error
+
+
+async def test_a_long_value_comes_in_pages_that_clients_take_whole(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    long = "".join(f"street {n} " for n in range(12_000))
+
+    async def put_aside(*_: Any, **__: Any) -> explaining.PutAside:
+        return explaining.PutAside(handle="Firm#a", field="city", text=long)
+
+    monkeypatch.setattr(explaining, "put_aside", put_aside)
+    pages: list[str] = []
+    after: int | None = 0
+    async with client(database) as ann:
+        while after is not None:
+            page = await ann.call_tool("fetch_offloaded", {"agent": "helper", "ref": "r", "after": after})
+            pages.append(text(page))
+            after = page.structured_content.get("next")
+
+    assert "".join(pages) == long
+    assert len(pages) > 1
+    assert all(composing.counter().count(p) <= 22_000 for p in pages)
 
 
 @pytest.mark.parametrize(
