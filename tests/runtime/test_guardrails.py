@@ -23,7 +23,7 @@ from ukai.llm.scripted import Scripted, Step, Wait
 from ukai.runtime import bench, guardrails, mending, metered, verdicts
 from ukai.runtime.budget import Allowance, Purse
 from ukai.runtime.guardrail import Examples, Guardrail
-from ukai.runtime.rules import by_example, by_model
+from ukai.runtime.rules import by_example, by_model, pattern
 from ukai.runtime.rules.judged import Judged, Text, at
 
 NOW = datetime(2026, 11, 20, 8, tzinfo=UTC)
@@ -469,3 +469,27 @@ def test_the_rules_of_the_sample_company_do_what_their_examples_say():
             assert made.examples.fire, made.id
             assert [t for t in made.examples.fire if not decide(made, t)] == [], made.id
             assert [t for t in made.examples.passes if decide(made, t)] == [], made.id
+
+
+@pytest.mark.parametrize("policy", ["closed", "open"])
+@pytest.mark.parametrize("stage", ["input", "output"])
+async def test_a_pattern_that_goes_back_over_the_text_forever_is_stopped_and_holds_it_back(
+    monkeypatch: pytest.MonkeyPatch, policy: str, stage: str
+):
+    monkeypatch.setattr(pattern, "SECONDS", 0.01)
+    made = engine(rule("slow", kind="pattern", patterns=("(x+x+)+y",), failure_policy=policy, stage=stage))
+    words = "x" * 2_000
+
+    read = await (made.question(words) if stage == "input" else made.answer(words, sealed))
+
+    (firing,) = read.firings
+    assert (read.text, firing.verdict, firing.failed) == (None, "block", True)
+    assert "A check that has to be made here (slow) is not available" in read.reason
+
+
+async def test_a_pattern_of_the_syntax_of_python_marks_as_before():
+    made = engine(rule("key", kind="pattern", patterns=(r"(?i)\bHK_live_(?=\d)\w++", r"(?<!z)May\b")))
+
+    (firing,) = (await made.answer(ANSWER, sealed)).firings
+
+    assert [m.text for m in firing.marks] == ["May", "hk_live_1"]

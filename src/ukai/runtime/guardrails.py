@@ -57,7 +57,7 @@ class _Verdict:
     @property
     def blocks(self) -> bool:
         if self.judged.failure:
-            return self.rule.failure_policy == "closed"
+            return self.judged.is_provoked or self.rule.failure_policy == "closed"
         return self.judged.fires and not is_marking(self.rule)
 
     @property

@@ -20,6 +20,8 @@ class Judged:
     """Of the text, in order and apart; empty where the rule fires on the whole."""
     failure: str = ""
     """Why it could not be decided; `fires` then says nothing."""
+    is_provoked: bool = False
+    """The text itself kept it from being decided: it is then held back, whatever the rule's failure policy is."""
 
 
 @dataclass(frozen=True, kw_only=True)
