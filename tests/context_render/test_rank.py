@@ -88,3 +88,24 @@ def test_the_document_follows_the_order_that_a_model_gave():
     result = build.assembled(ITEMS, 600, order=lambda found: [len(found) - 1])
 
     assert result.ranking[0].section == "59"
+
+
+def test_two_views_are_fused_so_that_one_good_place_is_less_than_two_fair_ones():
+    """k = 60: with a small one the first place of either view would win alone."""
+    others = list(range(2, 200))
+    first = [0, *others[:18], 1, *others[18:]]
+    second = [*others[:18], 1, *others[18:120], 0, *others[120:]]
+
+    order = rank.fused([first, second], 200)
+
+    assert order.index(1) < order.index(0)
+
+
+def test_what_a_model_is_shown_at_a_time_has_at_most_fifteen_thousand_tokens():
+    items = [build.thing(str(n), f"Text {n}. " * 80, place=f"w/{n}", score=-n) for n in range(300)]
+    found = assembly.ranked(sections.units(items), {i.id: i.score for i in items}, budget_tokens=15_000)
+
+    chunks = rank.chunks(found, 0)
+
+    assert len(chunks) > 1
+    assert all(sum(len(rank.short(found[i])) for i in c) <= 4 * 15_000 for c in chunks)
