@@ -33,6 +33,8 @@ class Settings:
     """Up to so many items in scope, vectors are compared one by one; above, by the approximate index."""
     in_memory: Count = 250_000
     """Up to so many records in scope, words are weighed over all of them; above, over those that share one."""
+    near: Some = 100
+    """So many nearest items are asked of the approximate index: in a scope of a tenth it looks at eleven for each."""
     strategy_cap: Some = 300
     """Candidates of one strategy."""
     composition_cap: Some = 2_000

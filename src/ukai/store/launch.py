@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -36,7 +37,7 @@ def postgres(
     runs_as = account.fit_for(place.data_dir, program, unshare=unshare)
     sockets = place.socket_dir()
     runs_as.own(sockets)
-    given = {**SETTINGS, "unix_socket_directories": str(sockets), **settings}
+    given = {**SETTINGS, "shared_buffers": f"{buffers_mb()}MB", "unix_socket_directories": str(sockets), **settings}
     place.shorten_log()
     pid = _detached(
         [*runs_as.prefix, program, "-D", str(place.data_dir), *(f"--{key}={value}" for key, value in given.items())],
@@ -50,6 +51,16 @@ def postgres(
         why = "does not answer" if found_it is None else "ended at once"
         raise EmbeddedBroken(f"the embedded PostgreSQL {why}", log_file=place.log_file, log=place.log_end())
     return found_it
+
+
+def buffers_mb() -> int:
+    """A sixteenth of this machine's memory, from PostgreSQL's own 128 MB up to 1 GB. Taken when it is used.
+
+    A nearest neighbour among a million vectors is looked for on a thousand pages here and there: 38 ms of processor
+    time with 1 GB, 63 with 128 MB (`ukai bench context --nodes 1000000`).
+    """
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    return max(128, min(1_024, memory // 16))
 
 
 def watcher(place: Place, *, idle_minutes: float) -> None:

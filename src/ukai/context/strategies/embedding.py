@@ -36,7 +36,7 @@ async def _approximately(ask: Asked, vectors: np.ndarray) -> Sequence[int]:
     taken: dict[int, None] = {}
     for vector in vectors:
         given: list[float] = [float(x) for x in vector]
-        near = await views.nearest(ask.tx, ask.scope.clause, given, ask.settings.strategy_cap)
+        near = await views.nearest(ask.tx, ask.scope.clause, given, ask.settings.near)
         ask.ann = ask.ann or ([(node, part) for node, part, _ in near], given)
         found: dict[int, float] = {}
         for node, part, cosine in near:
