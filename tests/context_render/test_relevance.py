@@ -55,6 +55,7 @@ async def test_a_model_names_what_to_keep_batch_by_batch_and_its_answers_are_rep
     assert found.out == {f"t{n}" for n in range(150) if n % 2}
     assert (found.batches, found.failures) == (2, ())
     assert len(found.said) == len(model.prompts) == 2
+    assert all(set(json.loads(said)) < set(range(1, 151)) for said in found.said.values())
     assert all(len(p) // 4 <= rank.CHUNK + 200 for p in model.prompts)
     assert model.seeds == {42}
     assert again.out == found.out

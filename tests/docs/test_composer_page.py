@@ -8,7 +8,9 @@ from pathlib import Path
 from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "design" / "composer.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "design" / "composer.md").read_text()
+FIELDS = (DOCS / "reference" / "workspace.md").read_text()
 
 
 def test_every_strategy_is_in_the_table_in_the_order_in_which_they_run():
@@ -16,10 +18,24 @@ def test_every_strategy_is_in_the_table_in_the_order_in_which_they_run():
 
 
 def test_the_thresholds_are_those_that_hold():
-    said = (
+    page = " ".join(PAGE.split())
+
+    assert (
         f"`fetch_all` {DEFAULT.fetch_all}, `filter` {DEFAULT.filter}, `exact` {DEFAULT.exact:,}, "
         f"`in_memory` {DEFAULT.in_memory:,} records"
-    )
-    assert said in PAGE
-    assert f"{DEFAULT.strategy_cap} candidates a strategy, {DEFAULT.composition_cap:,} a composition" in PAGE
-    assert f"{DEFAULT.search_ms} ms for a\nsearch and {DEFAULT.expand_ms} ms for an expansion" in PAGE
+    ) in page
+    assert (
+        f"`rerank` {DEFAULT.rerank} sections, {DEFAULT.strategy_cap} candidates a strategy, "
+        f"{DEFAULT.composition_cap:,} a composition, {DEFAULT.search_ms} ms for a search, {DEFAULT.expand_ms} ms for "
+        f"an expansion and {DEFAULT.model_ms:,} ms for a model"
+    ) in page
+
+
+def test_the_page_about_a_workspace_names_every_threshold_with_its_default():
+    told = {
+        name: value
+        for names, values in re.findall(r"^\| (`.*`) \| ([\d.,\s]+) \|", FIELDS, re.MULTILINE)
+        for name, value in zip(re.findall(r"`(\w+)`", names), values.split(", "), strict=True)
+    }
+
+    assert told == {name: f"{value:,}" for name, value in vars(DEFAULT).items()}

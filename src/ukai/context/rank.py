@@ -172,10 +172,13 @@ async def _ranked(
 
 
 async def said(model: Model, prompt: str, members: Sequence[str], view: str, known: dict[str, str]) -> str:
-    """What `model` says to `prompt`: from `known`, or asked and put there."""
+    """What `model` says to `prompt`: from `known`, or asked and put there.
+
+    Only its numbers are kept: other words of an answer may be words of a record.
+    """
     key = canonical.sha256([model.model_id, canonical.sha256(prompt), canonical.sha256(list(members)), view])
     if key not in known:
-        known[key] = await model.ask(prompt, seed=SEED)
+        known[key] = json.dumps(numbers(await model.ask(prompt, seed=SEED)))
     return known[key]
 
 
