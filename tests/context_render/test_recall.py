@@ -222,8 +222,8 @@ def test_a_text_is_embedded_once_whoever_asks_and_half_a_record_is_cut_off(tmp_p
 
 
 TOOL = shared.DATA.parent / "tools" / "recall_cases.py"
-SETS = {"spider2": 13, "spider2-whole": 13, "locomo": 22, "qmsum": 7, "tau_banking": 3}
-"""Every so many-th case, so that 20 of each are measured."""
+SETS = {"spider2": 12, "spider2-whole": 12, "locomo": 21, "qmsum": 6, "tau_banking": 2}
+"""Every so many-th case, so that at least 20 of each are measured."""
 ABOVE = {"spider2": 0.0}
 """A scoped database is mostly small: what is left to the ranking shows in the whole catalogue."""
 
@@ -244,5 +244,5 @@ def test_words_alone_beat_a_random_order_on_the_public_sets(public: Path, name: 
     report = recall.recall(public / folder / "items.jsonl", public / folder / f"{cases}.jsonl", wanted)
 
     assert report.findings == ()
-    assert 15 <= report.figures["cases"] <= 20
+    assert 20 <= report.figures["cases"] <= 25
     assert report.figures["usable"]["2500"] >= report.figures["random"]["usable"]["2500"] + ABOVE.get(name, 0.04)
