@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -143,6 +144,17 @@ def test_everything_is_accounted_for_with_a_reason():
     assert {d.section for d in result.dropped} == {r.section for r in result.ranking if r.level == levels.NONE}
     assert result.ranking[0].reason == "rank 1 in full"
     assert "needed 52" in result.ranking[9].reason
+
+
+def test_what_is_left_out_though_it_would_have_fitted_says_where_the_cut_ended():
+    items = [build.thing(str(n), f"w{n}rd " * (10 if n == 7 else 80), place=f"w/{n}", score=-n) for n in range(9)]
+
+    reasons = {r.section: r.reason for r in build.assembled(items, 590).ranking}
+
+    ended = next(r for r in reasons.values() if "in full" not in r)
+    needed, had = (int(n) for n in re.findall(r"(?:needed|had) (\d+)", ended))
+    assert needed > had
+    assert reasons["7"] == f"rank 8 left out: the cut ended at {ended[:6]}; needed 14, had {had}"
 
 
 def test_speakers_with_long_names_stand_by_their_initials_and_a_legend():

@@ -10,6 +10,7 @@ Source of the numbers, and why not a knapsack: docs/design/composing.md.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ class Fate:
     tokens_full: int
     left: float
     """Tokens of the budget that no step fitted in any more."""
+    ended: int = 0
+    """The rank whose step did not fit any more: there the cut ended. 0: all steps fitted."""
 
     @property
     def reason(self) -> str:
@@ -48,7 +51,10 @@ class Fate:
         if self.level == levels.FULL:
             return f"rank {self.rank} in full"
         what = "left out" if self.level == levels.NONE else f"degraded to {self.level}"
-        return f"rank {self.rank} {what}: needed {self.tokens_full:,}, had {self.left:,.0f}"
+        # A small step behind the one that ended the cut would have fitted: then a larger budget could show less.
+        ended = self.ended and self.ended != self.rank and self.tokens_full <= self.left
+        where = f"the cut ended at rank {self.ended}; " if ended else ""
+        return f"rank {self.rank} {what}: {where}needed {self.tokens_full:,}, had {self.left:,.0f}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +69,10 @@ class Cut:
     left: float
     shortened: bool
     """The document counted again was larger than its parts: its last steps were taken back."""
+    ended: Unit | None = None
+    """Whose step was the first that did not fit."""
+    short: float = 0.0
+    """What that step needed beyond what was left."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +90,11 @@ DEFAULT = Plan()
 def fill(sections: Sequence[Section], *, budget: float, count: Count, layout: Layout, plan: Plan = DEFAULT) -> Cut:
     """Fill a page from `sections`, best first."""
     units = [u for s in sections for u in s.units]
-    done = _prefix(units, budget, count, Page(layout)) if plan.prefix else _passes(units, budget, count, layout, plan)
+    ended, short = None, 0.0
+    if plan.prefix:
+        done = _prefix(units, budget, count, Page(layout))
+    else:
+        done, ended, short = _passes(units, budget, count, layout, plan)
     paper, shortened = _written(done, Page(layout)), False
     while (exact := count(paper.text())) > budget and done:
         # Tokens do not add up to the last one: the second count decides.
@@ -93,19 +107,23 @@ def fill(sections: Sequence[Section], *, budget: float, count: Count, layout: La
         used=exact,
         left=budget - exact,
         shortened=shortened,
+        ended=ended,
+        short=short,
     )
 
 
-def _passes(units: Sequence[Unit], budget: float, count: Count, layout: Layout, plan: Plan) -> list[tuple[Unit, str]]:
-    """The longest beginning of the ladder that fits."""
+def _passes(
+    units: Sequence[Unit], budget: float, count: Count, layout: Layout, plan: Plan
+) -> tuple[list[tuple[Unit, str]], Unit | None, float]:
+    """The longest beginning of the ladder that fits; the unit whose step did not, and by how much."""
     done: list[tuple[Unit, str]] = []
     used = 0.0
     for unit, level, size in Ladder(units, count=count, page=Page(layout), passes=plan.passes):
         if used + size > budget:
-            break
+            return done, unit, used + size - budget
         done.append((unit, level))
         used += size
-    return done
+    return done, None, 0.0
 
 
 def _prefix(units: Sequence[Unit], budget: float, count: Count, page: Page) -> list[tuple[Unit, str]]:
@@ -138,9 +156,12 @@ def _written(steps: Sequence[tuple[Unit, str]], paper: Page) -> Page:
 def fates(cut: Cut) -> Iterator[Fate]:
     """Every unit accounted for, in rank order. What it takes in full is an estimate: most are never counted."""
     left = max(0.0, cut.left)
+    ended = 0 if cut.ended is None else next(n for n, u in enumerate(cut.units, 1) if u is cut.ended)
     for rank, unit in enumerate(cut.units, 1):
         level = cut.paper.levels.get(unit.id, levels.NONE)
-        yield Fate(unit=unit, rank=rank, level=level, tokens_full=unit.size, left=left)
+        # With its heading, the one that ended the cut needed more than its own text.
+        size = max(unit.size, math.ceil(left + cut.short)) if unit is cut.ended else unit.size
+        yield Fate(unit=unit, rank=rank, level=level, tokens_full=size, left=left, ended=ended)
 
 
 class Ladder:
