@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.app import test_ask
+from tests.app import test_ask, test_context
 from tests.app.test_ask import ANN, INTAKE
 from tests.llm.test_reranker import KEY, server
 from ukai import gate, record
@@ -26,7 +26,7 @@ from ukai.llm.scripted import Asked, Scripted, Step
 from ukai.runtime.budget import Allowance, Purse, Spent
 from ukai.runtime.metered import Meter
 
-root, opened = test_ask.root, test_ask.opened
+root, opened, ukai = test_ask.root, test_ask.opened, test_context.ukai
 QUESTION = "Which firm waits for papers?"
 
 
@@ -162,3 +162,19 @@ async def test_an_evaluation_plays_what_a_reranker_said(opened: engine.Engine, t
 
     assert len(asked) == 1
     assert (again["ranking"], again["events"]) == (first["ranking"], [])
+
+
+def test_the_command_line_names_a_ranker_and_says_why_no_model_was_needed(ukai: Any, tmp_path: Path):
+    with (tmp_path / "models.yaml").open("a") as models, (tmp_path / "ukai.yaml").open("a") as own:
+        models.write("rerankers: {quick: {use: m, base_url: 'http://127.0.0.1:9', key: KEY}}\n")
+        own.write("context: {rankers: [quick]}\n")
+
+    made = ukai("context", "compose", "helper", QUESTION, "--ranker", "quick")
+    refused = ukai("context", "compose", "helper", QUESTION, "--ranker", "quik", code=1)
+
+    assert made["report"]["graph"][-1] == {
+        "strategy": "rank", "fired": False, "candidates": 0, "timed_out": False, "capped": False,
+        "way": "not needed: everything fits", "ms": 0.0,
+    }  # fmt: skip
+    assert "rank" in "\n".join(context.lines(made["report"]))
+    assert "Did you mean 'quick'?" in refused

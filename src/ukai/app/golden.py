@@ -13,17 +13,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ukai import context
-from ukai.app import budgets as paying
+from ukai.app import budgets as allowances
 from ukai.app import engine, rankers
 from ukai.app.evals import bank
 from ukai.app.recall import Report
-from ukai.context import levels, making
+from ukai.context import levels, making, ranking
 from ukai.context.reader import WHEREVER_RIGHTS_REACH
 from ukai.context.recall.measured import Held
 from ukai.context.scope import CEILING_TOKENS
+from ukai.kit.errors import PermanentError
 from ukai.kit.finding import Finding
 from ukai.measure import at_budgets
 from ukai.measure.bank import Question
+from ukai.runtime.budget import Purse
+from ukai.runtime.metered import Meter
+
+
+class NotRanked(PermanentError):
+    """A figure of the scores would stand under the name of a model."""
+
+    hint = "Look at its key, its server and its answers, or measure with --ranker score"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +76,7 @@ async def recall(
 ) -> Report:
     """Every case of the workspace that requires items, at every budget, in the composer's own tokens.
 
-    `ranker`: one that ukai.yaml lists; None is its own choice. Raises UnknownRanker.
+    `ranker`: one that ukai.yaml lists; None is its own choice. Raises UnknownRanker, NotRanked.
     """
     rows: list[Row] = []
     async with engine.opened(path) as opened:
@@ -110,7 +119,9 @@ async def _shown(opened: engine.Engine, question: Question, budget: int, ranker:
         return {}
     reader = opened.reader(agent, rights)
     request = context.Request(question=question.ask, scope=agent.scope or WHEREVER_RIGHTS_REACH, budget_tokens=budget)
-    _, ordering = rankers.named(opened, ranker, paying.meter(opened, agent, question.asker or ""))
+    # Asked in the name of others: it spends nothing of their day.
+    meter = Meter(purse=Purse(allowance=allowances.allowance(opened, agent, question.asker or "")))
+    name, ordering = rankers.named(opened, ranker, meter)
     made = await making.made_of(
         opened.db,
         request,
@@ -119,6 +130,9 @@ async def _shown(opened: engine.Engine, question: Question, budget: int, ranker:
         settings=opened.catalog.settings.context.thresholds,
         ranker=ordering,
     )
+    failed = next((e for e in made.report.events if e.startswith(ranking.FAILED)), None)
+    if failed is not None:
+        raise NotRanked(f"the ranker {name!r} did not rank {question.id!r}: {failed}")
     return {item: level for item, (_, level) in made.report.shown.items()}
 
 

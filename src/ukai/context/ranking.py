@@ -22,6 +22,8 @@ Ranker = rank.CrossEncoder | rank.Model
 Order = Callable[[Sequence[sections.Section]], Sequence[int]]
 Count = Callable[[str], float]
 FILTER, RANK = "filter", "rank"
+FAILED = ("filter_failed", "ranker_failed")
+"""How the events begin that tell of a model that did not do its part."""
 FITS = "not needed: everything fits"
 LOOSE = 1.1
 """Bodies may take so much more in a document, with their headings, than by themselves."""
@@ -122,7 +124,7 @@ async def _filtered(found: Found, model: rank.Model, made: Ranked) -> Ranked:
         said=said.said,
         steps=(*made.steps, step),
         dropped=(*made.dropped, *dropped),
-        events=(*made.events, *(f"filter_failed {f}" for f in said.failures)),
+        events=(*made.events, *(f"{FAILED[0]} {f}" for f in said.failures)),
     )
 
 
@@ -148,7 +150,7 @@ async def _ordered(found: Found, ranker: Ranker, made: Ranked) -> Ranked:
         ms=_ms(started),
     )
     if failed:
-        return replace(made, steps=(*made.steps, step), events=(*made.events, f"ranker_failed {failed}"))
+        return replace(made, steps=(*made.steps, step), events=(*made.events, f"{FAILED[1]} {failed}"))
     wanted = [best[i].id for i in order]
 
     def by_id(now: Sequence[sections.Section]) -> Sequence[int]:

@@ -166,12 +166,14 @@ async def test_a_document_is_composed_and_explains_itself_to_whoever_it_was_made
         theirs_again = await ben.post(path.replace("explain", "replay"))
         nothing = await ann.get("/context/offloaded/x", params={"agent": "helper"})
         hidden = await ann.post("/context/compose", json=wanted | {"agent": "hidden"})
+        unlisted = await ann.post("/context/compose", json=wanted | {"ranker": "quick"})
 
     assert "PullRequest#api:1" in made["text"]
     assert made["report"]["used"] <= made["report"]["budget"]
     assert why.json()["shown"] is True
     assert (again.json()["same"], again.json()["text"]) == (True, made["text"])
     assert {r.status_code for r in (theirs, theirs_again, nothing, hidden)} == {404}
+    assert (unlisted.status_code, unlisted.json()["errors"][0]["hint"]) == (422, "Use one of: score")
 
 
 async def test_what_was_written_is_taken_back_and_that_too(database: store.Database):

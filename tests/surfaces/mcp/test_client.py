@@ -120,6 +120,7 @@ async def test_a_document_is_composed_within_what_clients_take(database: store.D
         why = await ann.call_tool("explain_composition", {"id": id, "handle": "PullRequest#api:42"})
         absent = await ann.call_tool("explain_composition", {"id": id, "handle": "PullRequest#api:43"})
         nothing = await ann.call_tool("fetch_offloaded", {"agent": "helper", "ref": "x"})
+        unlisted = await ann.call_tool("compose_context", wanted | {"ranker": "quick"})
 
     assert "PullRequest#api:42" in text(made)
     assert (made.structured_content["ceiling_tokens"], made.structured_content["budget"]) == (22_000, 22_000)
@@ -127,6 +128,7 @@ async def test_a_document_is_composed_within_what_clients_take(database: store.D
     assert (why.is_error, why.structured_content["shown"]) == (False, True)
     assert absent.structured_content["shown"] is False
     assert nothing.is_error
+    assert (unlisted.is_error, "Use one of: score" in text(unlisted)) == (True, True)
 
 
 async def test_a_long_value_comes_in_pages_that_clients_take_whole(
