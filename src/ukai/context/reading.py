@@ -323,9 +323,10 @@ def _name(record: Record, kind: schema.Type | None) -> str:
 
 def _said_at(node: rows.Node, seen: Record, changed: Mapping[UUID, datetime | None]) -> datetime | None:
     for field in ("at", "date", "updated", "opened_at", "started_at"):
-        if (moment := passages.instant(seen.fields.get(field))) is not None:
+        value = seen.fields.get(field)
+        if value is not None and (moment := passages.instant(value)) is not None:
             return moment
-    return changed[node.id] if node.id in changed else passages.instant(node.provenance.get("at"))
+    return changed[node.id] if node.id in changed else passages.instant(node.said_at)
 
 
 def _whole(found: Shown, parts: Sequence[passages.Passage], kind: schema.Type | None) -> Item:

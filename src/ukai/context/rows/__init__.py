@@ -83,7 +83,8 @@ class Node:
     version: int
     field_versions: Mapping[str, int]
     """Field -> the version that last changed it; 1 where there is none."""
-    provenance: Mapping[str, Any]
+    said_at: str | None
+    """When its source last said so, as it stands in its provenance."""
     updated_at: datetime
 
     @property
@@ -109,7 +110,8 @@ class Found:
 
 
 _NODE = (
-    "n.id, n.type, n.key, n.path, n.readers, n.props, n.state, n.version, n.field_versions, n.provenance, n.updated_at"
+    "n.id, n.type, n.key, n.path, n.readers, n.props, n.state, n.version, nullif(n.field_versions, '{}'), "
+    "n.provenance ->> 'at', n.updated_at"
 )
 _PASSAGE = "n.id, n.type, n.key, n.path, p.part, p.field, p.ordinal, p.lead, p.text, p.content, p.at"
 
@@ -480,7 +482,7 @@ def _record(id: UUID, known: Mapping[UUID, Node], above: Mapping[UUID, Sequence[
 
 
 def _node(row: Sequence[Any]) -> Node:
-    id, type, key, path, readers, props, state, version, field_versions, provenance, updated_at = row
+    id, type, key, path, readers, props, state, version, field_versions, said_at, updated_at = row
     return Node(
         id=id,
         type=type,
@@ -489,8 +491,8 @@ def _node(row: Sequence[Any]) -> Node:
         readers=None if readers is None else frozenset(readers),
         fields=props if state is None else {**props, "state": state},
         version=version,
-        field_versions=field_versions,
-        provenance=provenance,
+        field_versions=field_versions or {},
+        said_at=said_at,
         updated_at=updated_at,
     )
 
