@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,9 +16,10 @@ from tests.context import world
 from tests.context.test_composing import QUESTION, compose
 from tests.context.test_no_leak import told
 from tests.context.test_reading import company
-from tests.context.world import ANN, BEN, MIRA, TESS, VERA
+from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS, VERA
 from ukai import context, store
 from ukai.context import cache
+from ukai.context.rows import compositions
 from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
 from ukai.store import address
@@ -187,3 +189,70 @@ async def test_who_asks_at_the_same_time_moves_no_byte(database: store.Database)
         cache.of(database)._kept.clear()  # pyright: ignore[reportPrivateUsage]
         made = await asyncio.gather(*(compose(w, who, q) for who, q in reversed(asked)))
         assert {a: told(m) for a, m in zip(reversed(asked), made, strict=True)} == alone
+
+
+async def test_a_reference_is_not_to_be_computed_from_what_it_is_for(database: store.Database):
+    """It hangs on what this deployment alone knows."""
+    w = await company(database)
+    await w.write(world.change("Firm#alder", tier="wide " * 9_000))
+
+    first = await compose(w)
+    async with database.transaction() as tx:
+        await tx.execute("update composer set secret = sha256(secret)")
+    cache.of(database)._secret = b""  # pyright: ignore[reportPrivateUsage]
+    second = await compose(w)
+
+    refs = [made.text.partition("fetch_offloaded ")[2][:32] for made in (first, second)]
+    assert len(set(refs)) == 2
+    assert all(len(ref.strip()) == 32 for ref in refs)
+
+
+async def test_no_canary_stands_in_a_placeholder_or_behind_a_reference(database: store.Database):
+    w = await company(database)
+    hidden = "kanarie " * 4_000
+    await w.write(
+        world.change("Memo#a2", secret=hidden),
+        world.change("Firm#cedar", tier=hidden),
+        world.change("Firm#alder", floor=hidden),
+    )
+    await w.follow()
+    theirs = await compose(w, MIRA)
+    refs = re.findall(r"fetch_offloaded (\w{32})", theirs.text)
+
+    made = await compose(w, ANN)
+    fetched = [
+        await context.fetch_offloaded(database, ref, library=w.library, reader=world.reader(ANN)) for ref in refs
+    ]
+
+    assert refs
+    assert "kanarie" not in str(told(made))
+    assert fetched == [None] * len(refs)
+
+
+async def test_what_was_given_in_full_is_not_sent_again_after_it_stood_in_short(database: store.Database):
+    w = await company(database)
+    await compose(w, conversation="c")
+    async with database.transaction() as tx:
+        await compositions.save_given(
+            tx, "c", world.reader(ANN).rights.principals_hash, {"Memo#a1": ("another", "names")}, CLOCK.now()
+        )
+        readers = world.reader(ANN).rights.principals_hash
+        before = await compositions.given(tx, "c", readers)
+        same = {"Memo#a2": (before["Memo#a2"][0], "identity")}
+        await compositions.save_given(tx, "c", readers, same, CLOCK.now())
+        after = await compositions.given(tx, "c", readers)
+
+    assert after["Memo#a1"] == ("another", "names")
+    assert after["Memo#a2"] == before["Memo#a2"]
+
+
+async def test_the_room_of_what_was_given_is_spent_on_what_is_new(database: store.Database):
+    w = await company(database)
+    await w.write(*(op for n in range(30) for op in world.memo(f"n{n}", "alder", f"rollout gate depot {n} " * 12)))
+    await w.follow()
+
+    first = await compose(w, budget_tokens=600, conversation="c")
+    again = await compose(w, budget_tokens=600, conversation="c")
+
+    full = [{row.section for row in made.report.ranking if row.level == "full"} for made in (first, again)]
+    assert full[1] - full[0]

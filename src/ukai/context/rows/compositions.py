@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from ukai.context.levels import LEVELS
 from ukai.store import Transaction
 
 
@@ -145,14 +146,23 @@ async def given(tx: Transaction, conversation: str, readers: str) -> dict[str, t
 async def save_given(
     tx: Transaction, conversation: str, readers: str, items: Mapping[str, tuple[str, str]], at: datetime
 ) -> None:
-    """What this audience was given now."""
+    """What this audience was given now. A body that they were given at a higher level before stays at that one."""
     names = sorted(items)
     await tx.execute(
         "insert into given (conversation, readers, item, body, level, at) "
         "select %s, %s, i, b, l, %s from unnest(%s::text[], %s::text[], %s::text[]) x(i, b, l) "
-        "on conflict (conversation, readers, item) do update set body = excluded.body, level = excluded.level, "
-        "at = excluded.at",
-        (conversation, readers, at, names, [items[n][0] for n in names], [items[n][1] for n in names]),
+        "on conflict (conversation, readers, item) do update set body = excluded.body, at = excluded.at, "
+        "level = case when given.body = excluded.body and array_position(%s::text[], given.level) > "
+        "array_position(%s::text[], excluded.level) then given.level else excluded.level end",
+        (
+            conversation,
+            readers,
+            at,
+            names,
+            [items[n][0] for n in names],
+            [items[n][1] for n in names],
+            *([list(LEVELS)] * 2),
+        ),
     )
 
 
