@@ -40,6 +40,8 @@ class Node:
     """What a filter narrows to."""
     parent: str = ""
     """The larger piece that it may be merged into."""
+    members: tuple[str, ...] = ()
+    """Of a chunk, the items that it holds whole."""
 
 
 Retrieve = Callable[[str, list[float]], list[str]]

@@ -39,6 +39,10 @@ from ukai.measure import at_budgets
 BUDGETS = (2_500, 5_000, 10_000, 15_000)
 MERGED = ("locomo", "tau_banking")
 """Sets with a place between the item and the scope, into which found items may be merged."""
+CHUNKED = ("locomo", "locomo-pooled", "qmsum", "qmsum-pooled")
+"""Sets of turns, which are also found as chunks of what was said after another."""
+CHUNK = 1_000
+"""Characters of a chunk: about as much as the embedding model reads."""
 BETWEEN = "\n\n"
 WARM_UP = 8
 """Questions that are asked before the clock runs, as in `ukai bench context`."""
@@ -96,10 +100,13 @@ def _of_set(cases: Path, name: str, every: int, embed: memory.Embed) -> Iterator
     assert [*findings, *more] == []
     pipelines = {k: each_budget(v) for k, v in _peers.PIPELINES.items()}
     pipelines["LlamaIndex, by scores"] = each_budget(_peers.by_scores)
+    if name in CHUNKED:
+        pipelines |= {f"{k}, chunks": each_budget(v) for k, v in _peers.PIPELINES.items()}
     if name in MERGED:
         pipelines["LlamaIndex, merging"] = merging
     for pipeline, build in pipelines.items():
-        rows = list(measured_rows(corpus, asked[::every], embed=embed, build=build))
+        nodes = chunks if pipeline.endswith("chunks") else single
+        rows = list(measured_rows(corpus, asked[::every], embed=embed, build=build, nodes=nodes))
         yield pipeline, at_budgets.summary(rows, BUDGETS)
 
 
@@ -128,7 +135,7 @@ def _mean_tokens(nodes: Sequence[_peers.Node]) -> float:
 
 
 def measured_rows(
-    corpus: outside.Corpus, cases: Sequence[outside.Case], *, embed: memory.Embed, build: Build
+    corpus: outside.Corpus, cases: Sequence[outside.Case], *, embed: memory.Embed, build: Build, nodes: Nodes
 ) -> Iterator[measured.Row]:
     """One row a case, by scope; `ms` is what retrieval took."""
     groups: dict[Any, list[outside.Case]] = {}
@@ -136,13 +143,17 @@ def measured_rows(
         groups.setdefault((case.scope, case.principal), []).append(case)
     for some in groups.values():
         subjects = {s.item.id: s for s in subject.of(corpus.visible(some[0]))}
-        retrieve = build(_nodes(list(subjects.values()), embed))
+        made = nodes(list(subjects.values()), embed)
+        retrieve = build(made)
+        members = _members(made)
         for case in some:
             vector = embed([case.question])[0].tolist()
             started = time.perf_counter()
             found = retrieve(case.question, vector)
             ms = (time.perf_counter() - started) * 1e3
-            held = measured.held(case, {b: Pile(subjects, order, budget=b) for b, order in found.items()})
+            held = measured.held(
+                case, {b: Pile(subjects, order, members=members, budget=b) for b, order in found.items()}
+            )
             yield measured.Row(
                 id=case.id,
                 visible=len(subjects),
@@ -158,12 +169,17 @@ def measured_rows(
 class Pile:
     """What was found, one under another, as far as the budget reaches: characters over four."""
 
-    def __init__(self, subjects: Mapping[str, subject.Subject], found: Sequence[str], *, budget: int) -> None:
+    def __init__(
+        self,
+        subjects: Mapping[str, subject.Subject],
+        found: Sequence[str],
+        *,
+        members: Mapping[str, Sequence[str]],
+        budget: int,
+    ) -> None:
+        """`members`: the items of what is no item itself."""
         self._subjects = subjects
         self._told: dict[str, str] = {}
-        members: dict[str, list[str]] = {}
-        for id, s in subjects.items():
-            members.setdefault(s.place, []).append(id)
         left = budget * 4 + len(BETWEEN)
         for id in found:
             told = {m: shown(subjects[m]) for m in ((id,) if id in subjects else members[id]) if m not in self._told}
@@ -198,12 +214,49 @@ def _searched(one: subject.Subject) -> str:
     return "\n".join(t for t in (", ".join([item.title or item.lead, *said]), item.text) if t)
 
 
-def _nodes(subjects: Sequence[subject.Subject], embed: memory.Embed) -> list[_peers.Node]:
+Nodes = Callable[[Sequence[subject.Subject], memory.Embed], list[_peers.Node]]
+
+
+def single(subjects: Sequence[subject.Subject], embed: memory.Embed) -> list[_peers.Node]:
+    """A node an item."""
     vectors = embed([memory.said(s) for s in subjects])
     return [
         _peers.Node(id=s.item.id, text=_searched(s), vector=v, parent=s.place, shown=len(shown(s)) / 4)
         for s, v in zip(subjects, vectors, strict=True)
     ]
+
+
+def chunks(subjects: Sequence[subject.Subject], embed: memory.Embed) -> list[_peers.Node]:
+    """A node for what was said after another in one place, as long as a chunk may be."""
+    found: list[list[subject.Subject]] = []
+    room, place = 0, ""
+    for one in subjects:
+        size = len(shown(one))
+        if one.place != place or size > room:
+            found.append([])
+            room, place = CHUNK, one.place
+        found[-1].append(one)
+        room -= size
+    texts = ["\n".join(shown(s) for s in some) for some in found]
+    return [
+        _peers.Node(
+            id=f"chunk {n}",
+            text=text,
+            vector=vector,
+            shown=len(text) / 4,
+            members=tuple(s.item.id for s in some),
+        )
+        for n, (some, text, vector) in enumerate(zip(found, texts, embed(texts), strict=True))
+    ]
+
+
+def _members(nodes: Sequence[_peers.Node]) -> dict[str, list[str]]:
+    """Of chunks, and of the places that nodes may be merged into."""
+    found: dict[str, list[str]] = {n.id: list(n.members) for n in nodes if n.members}
+    for node in nodes:
+        if node.parent:
+            found.setdefault(node.parent, []).append(node.id)
+    return found
 
 
 def _speed(options: Mapping[str, str]) -> Report:

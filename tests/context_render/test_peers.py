@@ -28,11 +28,13 @@ def in_order(nodes: Sequence[_peers.Node]) -> Callable[[str, list[float]], dict[
     return lambda question, vector: {b: [n.id for n in nodes] for b in peers.BUDGETS}
 
 
-def rows() -> list[measured.Row]:
-    corpus, _ = outside.read_corpus([json.dumps(i) for i in ITEMS], name="items")
-    cases, _ = outside.read_cases([json.dumps(CASE)], name="cases", corpus=corpus)
+def rows(
+    items: Sequence[dict[str, Any]] = ITEMS, case: dict[str, Any] = CASE, nodes: peers.Nodes = peers.single
+) -> list[measured.Row]:
+    corpus, _ = outside.read_corpus([json.dumps(i) for i in items], name="items")
+    cases, _ = outside.read_cases([json.dumps(case)], name="cases", corpus=corpus)
     vectors = lambda texts: np.ones((len(texts), 2), np.float32)  # noqa: E731
-    return list(peers.measured_rows(corpus, cases, embed=vectors, build=in_order))
+    return list(peers.measured_rows(corpus, cases, embed=vectors, build=in_order, nodes=nodes))
 
 
 def test_what_does_not_fit_is_passed_over_and_a_table_counts_by_its_columns():
@@ -40,6 +42,17 @@ def test_what_does_not_fit_is_passed_over_and_a_table_counts_by_its_columns():
 
     assert row.held.usable == {2_500: 2 / 3, 5_000: 1.0, 10_000: 1.0, 15_000: 1.0}
     assert row.held.recall == row.held.usable
+
+
+def test_a_chunk_brings_all_that_was_said_in_it():
+    said = [
+        {"id": f"s{n}", "path": f"m/1/turn_{n}", "type": "turn", "title": "Ann", "text": f"{n} " * 240}
+        for n in range(30)
+    ]
+
+    [row] = rows(said, {"id": "c", "question": "?", "required": ["s0", "s1", "s29"]}, peers.chunks)
+
+    assert row.held.usable == {2_500: 2 / 3, 5_000: 1.0, 10_000: 1.0, 15_000: 1.0}
 
 
 def test_our_own_rule_decides_what_is_usable(monkeypatch: pytest.MonkeyPatch):
