@@ -63,7 +63,8 @@ def plain(value: Any) -> Any:
         postings = zip(value._terms.tolist(), value._rows.tolist(), value._counts.tolist(), strict=True)  # pyright: ignore[reportPrivateUsage]
         return value.size, plain(value.lengths), sorted(postings)
     if dataclasses.is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        names = [f.name for f in dataclasses.fields(value) if f.name != "known"]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return [(k, plain(v)) for k, v in sorted(value.items(), key=str)]
     return value

@@ -24,7 +24,7 @@ from ukai.context import Scope, bodies, cache, making, reading, rows, view
 from ukai.context.clause import CompiledScope
 from ukai.context.rows import views as listing
 from ukai.context.settings import Settings
-from ukai.context.strategies import STRATEGIES
+from ukai.context.strategies import STRATEGIES, Asked, Strategy
 
 CANARY = "kanarie"
 """In every name, text, value and label that Ann may not see."""
@@ -125,7 +125,9 @@ async def test_no_canary_is_kept_in_a_cache_or_stored_for_the_reader(database: s
 
 def everything(seen: view.View) -> bytes:
     """All bytes of a view."""
-    return repr((seen.entries, seen.rows, seen.blobs)).encode() + b"".join(b for t in seen.blobs.values() for b in t)
+    said = repr((seen.entries, seen.rows, seen.grounds, seen.places, seen.marks, seen.edges)).encode()
+    numbers = [vars(p) for p in (seen.corpus.own, seen.corpus.title, seen.corpus.place)]
+    return said + b"".join(v.tobytes() for p in numbers for v in p.values() if not isinstance(v, int))
 
 
 async def test_a_view_is_used_again_for_the_same_readers_of_an_unchanged_graph_and_for_nobody_else(
@@ -254,7 +256,16 @@ async def test_the_three_forms_of_a_scope_agree(database: store.Database):
             assert both or not in_sql
 
 
+async def _never_ends(ask: Asked) -> Sequence[int]:
+    await ask.tx.value("select pg_sleep(600)")
+    return range(ask.view.size)
+
+
 async def test_a_tree_that_nobody_would_plant_still_gives_a_bounded_document(database: store.Database):
+    """One parent with 100,000 children, a field and a text of 10 MB, a cycle, a strategy that hangs, all at once.
+
+    `ukai bench worst` asks it with every text searched.
+    """
     w = await company(database)
     async with database.transaction() as tx:
         await tx.execute(
@@ -270,16 +281,27 @@ async def test_a_tree_that_nobody_would_plant_still_gives_a_bounded_document(dat
         await tx.execute("insert into passage (node, part, field, ordinal, lead, text, content, terms, place) "
                          "select id, 'body', 'body', 0, '', left(props ->> 'body', 60), sha256(key::bytea), '', '' "
                          "from node where key like 'k%' limit 2000")  # fmt: skip
+        await tx.execute(
+            "update node set props = jsonb_set(props, '{tier}', to_jsonb(repeat('wide ', 2000000))) where key = 'alder'"
+        )
     async with database.statements() as tx:
         await tx.execute("analyze node, edge, passage")
     await w.write(world.edge("rival", "Firm#birch", "Firm#alder"))
+    hangs = Strategy(fires=lambda _: True, find=_never_ends, timeout_ms=lambda s: 50, reads=lambda _: True)
     small = Settings(in_memory=20_000, search_ms=5_000, expand_ms=1_500)
 
     made = await compose(
-        w, ANN, "Why did Alder Works stop the rollout at the depot gate?", EVERYWHERE, settings=small, budget_tokens=900
+        w,
+        ANN,
+        "Why did Alder Works stop the rollout at the depot gate?",
+        settings=small,
+        budget_tokens=900,
+        strategies={"hangs": hangs, **STRATEGIES},
     )
 
     assert "The rollout stopped because the gate waits." in made.text
     assert making.counter().count(made.text) <= 900
     assert made.report.dropped
+    assert made.report.graph[0].timed_out
+    assert "[... 10,000,000 characters; the whole: fetch_offloaded " in made.text
     assert all(step.candidates <= small.filter and not step.failed for step in made.report.graph)

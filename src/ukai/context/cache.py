@@ -121,7 +121,7 @@ class Views:
             made = await following.followed(tx, scope, types, cache, kept.view, kept.at) if kept else None
             if made is None and await listing.count(tx, scope.clause, bounds.in_memory + 1) <= bounds.in_memory:
                 found = await listing.listed(tx, scope.clause)
-                made = await view.read(tx, scope, types, found, kept.view if kept else None)
+                made = await view.read(tx, scope, types, found)
             if made is None or made.records > bounds.in_memory:
                 self._kept.pop(name, None)
                 return None

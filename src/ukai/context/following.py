@@ -6,10 +6,8 @@ Equal in every part to what `view.read` makes of the same graph, so that no docu
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -24,6 +22,8 @@ from ukai.llm.cache import Cache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Row = TypeVar("Row")
 
 MOST = 2_000
 """Records that are read one by one; where more have changed, the whole scope is listed."""
@@ -48,28 +48,21 @@ async def followed(
     if len(gone) == before.records:
         return None
     edges = await _edges(tx, before, fresh, gone)
-    if fresh.marks == {node: before.marks[node] for node in fresh.marks if node in gone} and len(gone) == fresh.records:
-        return (
-            before if edges == before.edges else replace(before, edges=edges, token=view.token_of(before.marks, edges))
-        )
-    is_whole = before.corpus.is_part.any() or fresh.corpus.is_part.any()  # a part's vector is made of those around it
+    is_whole = before.corpus.has_parts or fresh.corpus.has_parts  # a part's vector is made of those around it
     if cache is not None and before.vectors is not None and not before.missing and not is_whole:
         fresh = await view.with_vectors(tx, fresh, cache)
     return _Splice(before, fresh, gone).view(edges)
 
 
 async def _edges(tx: store.Transaction, before: View, fresh: View, gone: set[UUID]) -> Mapping[UUID, bytes]:
-    """What is known of each node's edges to others of the view."""
+    """What is known of the edges to others of the view, of each node where that may be something else now."""
     came, went = fresh.nodes.keys() - gone, gone - fresh.nodes.keys()
-    found: dict[UUID, list[int]] = defaultdict(list)
+    found: dict[UUID, tuple[int, int]] = dict.fromkeys(fresh.nodes, (0, 0))
     for source, target, number in await listing.edges_from(tx, sorted(fresh.nodes), sorted(came | went)):
+        count, numbers = found.get(source, (0, 0))
         is_inside = target in fresh.nodes or (target in before.nodes and target not in gone)
-        found[source].extend([number] if is_inside else [])
-    edges = {node: known for node, known in before.edges.items() if node not in gone and node not in found}
-    for node, numbers in found.items():
-        if numbers and (node in fresh.nodes or (node in before.nodes and node not in gone)):
-            edges[node] = listing.packed_edges(len(numbers), int(np.bitwise_xor.reduce(np.array(numbers, np.int64))))
-    return edges
+        found[source] = (count + 1, numbers ^ number) if is_inside else (count, numbers)
+    return {node: listing.packed_edges(*edges) for node, edges in found.items()}
 
 
 class _Splice:
@@ -91,35 +84,64 @@ class _Splice:
         self._row = np.full(before.size + fresh.size, -1, np.int64)
         self._row[self._order] = np.arange(len(self._order))
 
-    def view(self, edges: Mapping[UUID, bytes]) -> View:
+    def view(self, changed: Mapping[UUID, bytes]) -> View:
         """The whole of it."""
         before, fresh, order = self._before, self._fresh, self._order
-        both = (*before.entries, *fresh.entries)
-        entries = tuple(both[row] for row in order.tolist())
+        entries = self._rows(before.entries, fresh.entries)
         parent = self._parents()
-        marks_of = {**before.marks, **fresh.marks}
-        nodes = {entries[row].node: row for row in np.flatnonzero(parent < 0).tolist()}
-        marks = {node: marks_of[node] for node in nodes}
-        blobs = {key: blob for key, blob in before.blobs.items() if key[0] not in self._gone}
+        nodes, rows = self._names(entries, parent)
+        marks, edges = self._rows(before.marks, fresh.marks), list(self._rows(before.edges, fresh.edges))
+        for node, known in changed.items():
+            if (row := nodes.get(node)) is not None:
+                edges[row] = known
         group, grounds = self._groups()
         is_part, size = parent >= 0, np.concatenate([before.corpus.size, fresh.corpus.size])[order]
         first, last = score.spans(view.alone(parent), size, is_part)
+        known = self._breadth(grounds)
+        corpus = before.corpus.spliced(fresh.corpus, order, first=first, last=last, group=group, known=known)
         return View(
             token=view.token_of(marks, edges),
             entries=entries,
             records=len(nodes),
-            corpus=before.corpus.spliced(fresh.corpus, order, first=first, last=last, group=group),
+            corpus=corpus,
             parent=parent,
             places=self._places(),
             grounds=grounds,
             marks=marks,
-            edges=edges,
-            blobs=blobs | dict(fresh.blobs),
-            rows={entry.id: row for row, entry in enumerate(entries)},
+            edges=tuple(edges),
+            rows=rows,
             nodes=nodes,
             vectors=self._vectors(),
             missing=fresh.missing,
         )
+
+    def _rows(self, before: tuple[Row, ...], fresh: tuple[Row, ...]) -> tuple[Row, ...]:
+        both = (*before, *fresh)
+        return tuple([both[row] for row in self._order.tolist()])
+
+    def _names(
+        self, entries: tuple[view.Entry, ...], parent: NDArray[np.int32]
+    ) -> tuple[Mapping[UUID, int], Mapping[str, int]]:
+        """Node -> row, and handle -> row; those of before where every name has stayed in its place."""
+        before = self._before
+        at = np.flatnonzero(self._order >= before.size).tolist()
+        if len(entries) == before.size and all(
+            (entries[row].node, entries[row].id) == (before.entries[row].node, before.entries[row].id) for row in at
+        ):
+            return before.nodes, before.rows
+        nodes = {entries[row].node: row for row in np.flatnonzero(parent < 0).tolist()}
+        return nodes, {entry.id: row for row, entry in enumerate(entries)}
+
+    def _breadth(self, grounds: tuple[str, ...]) -> NDArray[np.float64] | None:
+        """How many words each place holds, where none of its records has changed."""
+        before = self._before
+        if "breadth" not in vars(before.corpus):
+            return None
+        assert before.corpus.group is not None
+        gone = before.corpus.group[before.standing(self._gone)]
+        touched = {*self._fresh.grounds, *(before.grounds[int(number)] for number in gone)}
+        known = dict(zip(before.grounds, before.corpus.breadth.tolist(), strict=True))
+        return np.array([-1.0 if g in touched else known.get(g, -1.0) for g in grounds])
 
     def _parents(self) -> NDArray[np.int32]:
         before, fresh = self._before.parent, self._fresh.parent

@@ -57,6 +57,8 @@ class Corpus:
     """Characters, or anything in proportion to them."""
     group: NDArray[np.int32] | None = None
     """Rows of one place have one number, from 0; None where places do not count."""
+    known: NDArray[np.float64] | None = None
+    """`breadth`, where it is known already; negative where it is not."""
 
     @cached_property
     def groups(self) -> int:
@@ -82,7 +84,11 @@ class Corpus:
     @cached_property
     def breadth(self) -> NDArray[np.float64]:
         """How many different words each place holds."""
-        return self.own.breadth(_numbered(self.group), self.groups)
+        if self.known is None:
+            return self.own.breadth(_numbered(self.group), self.groups)
+        group = _numbered(self.group)
+        counted = self.own.breadth(np.where(self.known[group] < 0, group, -1), self.groups)
+        return np.where(self.known < 0, counted, self.known)
 
     def spliced(
         self,
@@ -92,6 +98,7 @@ class Corpus:
         first: NDArray[np.int32],
         last: NDArray[np.int32],
         group: NDArray[np.int32],
+        known: NDArray[np.float64] | None,
     ) -> Corpus:
         """The rows that `order` names: numbers of these, then of those of `other`."""
         return Corpus(
@@ -103,6 +110,7 @@ class Corpus:
             is_part=np.concatenate([self.is_part, other.is_part])[order],
             size=np.concatenate([self.size, other.size])[order],
             group=group,
+            known=known,
         )
 
 

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 DEPTH = 2
 """Segments of a path that make a place."""
 
-_NO_EDGES = listing.packed_edges(0, 0)
-
-Key = tuple[UUID, str, int, bytes]
-"""A passage as it stood: node, part, the record's version, the text's hash."""
+NO_EDGES = listing.packed_edges(0, 0)
 
 
 class Entry(NamedTuple):
@@ -69,12 +66,10 @@ class View:
     """The first segments of a path -> the rows of the records that stand there."""
     grounds: tuple[str, ...]
     """By number in `corpus.group`: what stands together."""
-    marks: Mapping[UUID, bytes]
-    """Node -> hash over what is in here of it, in the order of the rows."""
-    edges: Mapping[UUID, bytes]
-    """Node -> `rows.views.edges_between`."""
-    blobs: Mapping[Key, tuple[bytes, bytes, bytes]]
-    """Kept for the view that follows it when much has changed."""
+    marks: tuple[bytes, ...]
+    """Of each record a hash over what is in here of it and of its parts; empty for a part."""
+    edges: tuple[bytes, ...]
+    """Of each record `rows.views.edges_between`; empty for a part."""
     rows: Mapping[str, int]
     """Handle -> row."""
     nodes: Mapping[UUID, int]
@@ -93,8 +88,7 @@ class View:
     def nbytes(self) -> int:
         """What it takes in memory, roughly."""
         arrays = sum(p.nbytes for p in (self.corpus.own, self.corpus.title, self.corpus.place))
-        kept = sum(len(t) + len(p) + len(n) + 250 for t, p, n in self.blobs.values())
-        return arrays + kept + 900 * self.size + (0 if self.vectors is None else int(self.vectors.nbytes))
+        return arrays + 1_000 * self.size + (0 if self.vectors is None else int(self.vectors.nbytes))
 
     def row_of(self, node: UUID, part: str) -> int | None:
         """The row of a passage: its own, or that of the record that it is a text of."""
@@ -131,30 +125,22 @@ async def read(
     scope: CompiledScope,
     types: Mapping[str, schema.Type],
     found: Sequence[listing.Listed],
-    before: View | None = None,
 ) -> View:
-    """The view of what is `found` in the scope. What stands unchanged in the view `before` is not read again."""
+    """The view of what is `found` in the scope."""
     readable = await _readable(tx, scope, found)
     ordered = sorted(readable, key=lambda r: (r.type, r.key, r.ordinal, r.part))
     marks = _marks(ordered)
     edges = await listing.edges_between(tx, list(marks))
-    token = token_of(marks, edges)
-    if before is not None and before.token == token:
-        return before
-    passages = [r for r in ordered if r.part]
-    kept = {} if before is None else {k: b for r in passages if (b := before.blobs.get(k := _key(r))) is not None}
-    wanted = list(dict.fromkeys(r.node for r in passages if _key(r) not in kept))
-    new = await listing.numbers(tx, wanted) if wanted else {}
-    blobs = kept | {_key(r): new[r.node, r.part] for r in passages if _key(r) not in kept}
-    made = _Making(types=types, blobs=blobs)
+    new = await listing.numbers(tx, list(dict.fromkeys(r.node for r in ordered if r.part)))
+    made = _Making(types=types, numbers=new)
     for row in ordered:
         made.add(row)
-    return made.view(token, marks, edges)
+    return made.view(marks, edges)
 
 
-def token_of(marks: Mapping[UUID, bytes], edges: Mapping[UUID, bytes]) -> str:
+def token_of(marks: Sequence[bytes], edges: Sequence[bytes]) -> str:
     """Equal only for views with the same in them, in the same order."""
-    return hashlib.sha256(b"".join(mark + edges.get(node, _NO_EDGES) for node, mark in marks.items())).hexdigest()
+    return hashlib.sha256(b"".join(marks) + b"".join(edges)).hexdigest()
 
 
 async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:
@@ -219,10 +205,6 @@ def _bare(row: listing.Listed) -> listing.Listed:
     return row._replace(part="", field="", ordinal=0, content=b"", size=0, titled="")
 
 
-def _key(row: listing.Listed) -> Key:
-    return row.node, row.part, row.version, row.content
-
-
 def _marks(ordered: Sequence[listing.Listed]) -> dict[UUID, bytes]:
     found: dict[UUID, Any] = {}
     for r in ordered:
@@ -239,8 +221,10 @@ def _marks(ordered: Sequence[listing.Listed]) -> dict[UUID, bytes]:
 class _Making:
     """A view while its rows come in."""
 
-    def __init__(self, *, types: Mapping[str, schema.Type], blobs: Mapping[Key, tuple[bytes, bytes, bytes]]) -> None:
-        self._types, self._blobs = types, blobs
+    def __init__(
+        self, *, types: Mapping[str, schema.Type], numbers: Mapping[tuple[UUID, str], tuple[bytes, bytes, bytes]]
+    ) -> None:
+        self._types, self._read = types, numbers
         self._entries: list[Entry] = []
         self._numbers: tuple[list[bytes], list[bytes], list[bytes]] = ([], [], [])
         self._sizes: list[int] = []
@@ -250,7 +234,7 @@ class _Making:
     def add(self, row: listing.Listed) -> None:
         """A passage, or a node without any: the record's row comes before its parts."""
         name = f"{row.type}#{row.key}"
-        terms, place, title = self._blobs[_key(row)] if row.part else (b"", b"", b"")
+        terms, place, title = self._read[row.node, row.part] if row.part else (b"", b"", b"")
         title = title if row.titled else b""
         is_part = bool(row.part) and is_a_part(self._types.get(row.type), row.field, row.part)
         at = self._nodes.get(row.node)
@@ -288,7 +272,7 @@ class _Making:
         self._sizes.append(size)
         self._parent.append(parent)
 
-    def view(self, token: str, marks: Mapping[UUID, bytes], edges: Mapping[UUID, bytes]) -> View:
+    def view(self, marks_of: Mapping[UUID, bytes], edges_of: Mapping[UUID, bytes]) -> View:
         """All that came in."""
         own, title, place = (bm25.Packed(n) for n in self._numbers)
         parent = np.array(self._parent, np.int32)
@@ -305,8 +289,11 @@ class _Making:
             size=size,
             group=group,
         )
+        records = [e.node if p < 0 else None for e, p in zip(self._entries, self._parent, strict=True)]
+        marks = tuple(marks_of[node] if node else b"" for node in records)
+        edges = tuple(edges_of.get(node, NO_EDGES) if node else b"" for node in records)
         return View(
-            token=token,
+            token=token_of(marks, edges),
             entries=tuple(self._entries),
             records=len(self._nodes),
             corpus=corpus,
@@ -315,7 +302,6 @@ class _Making:
             grounds=grounds,
             marks=marks,
             edges=edges,
-            blobs=self._blobs,
             rows={e.id: i for i, e in enumerate(self._entries)},
             nodes=self._nodes,
         )

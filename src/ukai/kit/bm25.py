@@ -86,9 +86,14 @@ class Packed:
         return int(self._terms.nbytes + self._rows.nbytes + self._counts.nbytes + self.lengths.nbytes)
 
     def breadth(self, group: NDArray[np.int32], groups: int) -> NDArray[np.float64]:
-        """How many different terms each group of documents holds. `group`: one number below `groups` a document."""
+        """How many different terms each group of documents holds.
+
+        `group`: for each document a number below `groups`, or -1 where it does not count.
+        """
         terms = np.concatenate([[0], np.cumsum(np.diff(self._terms) != 0)])[: len(self._terms)]
-        pairs = np.sort(terms * groups + group[self._rows])  # not `np.unique`, which takes ten times as long
+        of = group[self._rows]
+        # Not `np.unique`, which takes ten times as long.
+        pairs = np.sort(terms[of >= 0] * groups + of[of >= 0])
         first = np.concatenate([[True], np.diff(pairs) != 0])[: len(pairs)]
         return np.bincount(pairs[first] % max(groups, 1), minlength=groups).astype(float)
 
