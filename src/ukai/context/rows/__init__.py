@@ -241,15 +241,33 @@ async def under(
 
     The way leads through what is readable alone: what hangs together by something hidden would tell of it.
     """
+    found = [n.id for n in await readable_nodes(tx, readable, roots)]
+    level = found
+    for _ in range(OWNERS_DEPTH if owning else 0):
+        if not level or len(found) >= limit:
+            break
+        level = await _owned(tx, readable, level, found, owning, limit - len(found))
+        found = [*found, *level]
+    return found[:limit]
+
+
+async def _owned(
+    tx: Transaction,
+    readable: Clause,
+    by: Sequence[UUID],
+    known: Sequence[UUID],
+    owning: Sequence[OwningEdge],
+    limit: int,
+) -> list[UUID]:
+    """The first readable rows, by type and key, that these own and that are not `known`."""
     text, params = readable
     below, more = _below(owning)
+    # Put in order before rights are asked for, one by one until enough are found: one parent may have all children.
     rows = await tx.fetch(
-        f"with recursive mine(id, depth) as (select unnest(%s::uuid[]), 0 union "  # noqa: S608
-        f"select n.id, n.depth from (select n.*, b.depth from ({below}) b(id, depth) join node n on n.id = b.id) n "
-        f"where n.alive and {text}) "
-        "select n.id from (select id, min(depth) as depth from mine group by id) m join node n on n.id = m.id "
-        f'where m.depth > 0 or (n.alive and {text}) order by m.depth, n.type, n.key collate "C" limit %s',
-        (list(roots), *more, *params, *params, limit),
+        f"with mine(id, depth) as (select unnest(%s::uuid[]), 0), step(id, depth) as ({below}) "  # noqa: S608
+        "select n.id from (select n.* from node n where n.id in (select id from step except select unnest(%s::uuid[])) "
+        f'and n.alive order by n.type, n.key collate "C" offset 0) n where {text} limit %s',
+        (list(by), *more, list(known), *params, limit),
     )
     return [r[0] for r in rows]
 
