@@ -8,7 +8,9 @@ Every question is another one. The first one in a scope reads the scope once (`f
 process while the store says that nothing has changed (`p50_ms`, `p95_ms`); the same question again of an unchanged
 graph is `warm`: of it `warm_retrieval` is what the cache answers, the rest reads the shown bodies under the rights of
 that moment, cuts and renders. `after_write_outside` and `after_write_inside` are the next question after somebody
-changed a record.
+changed a record. `cpu_p50_ms` is this process alone, and steadier where others work beside it. `ann_recall` says what
+share of the nearest items the approximate index gives, where it answers: little, since questions and generated vectors
+have nothing to do with each other.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import resource
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -32,6 +36,7 @@ from ukai.context.counted import counted
 from ukai.context.passages import Passage
 from ukai.context.reader import Reader
 from ukai.context.reading import Library
+from ukai.context.rows import compositions
 from ukai.context.settings import Settings
 from ukai.gate import domains
 from ukai.gate.author import Author
@@ -139,9 +144,12 @@ class _Asked:
         for question in questions[1:8]:
             await self.ask(question)
         each: list[float] = []
+        busy: list[float] = []
         parts: dict[str, list[float]] = {}
         for question in questions[8:]:
+            began = time.process_time()
             each.append(await self.ask(question))
+            busy.append((time.process_time() - began) * 1e3)
             assert self.last is not None
             for name, ms in self.last.ms.items():
                 parts.setdefault(name, []).append(ms)
@@ -151,7 +159,7 @@ class _Asked:
         for _ in range(20):
             warm.append(await self.ask(questions[-1]))
             assert self.last is not None
-            found.append(self.last.ms["view"] + self.last.ms["strategies"])
+            found.append(self.last.ms["view"] + self.last.ms.get("strategies", 0.0))
         outside = [await self._after(f"a{AREAS - 1:02}", q) for q in questions[8:14]]
         inside = [await self._after("a00", q) for q in questions[8:14]]
         assert self.last is not None
@@ -159,6 +167,7 @@ class _Asked:
             "first_ms": first,
             "p50_ms": _at(each, 0.5),
             "p95_ms": _at(each, 0.95),
+            "cpu_p50_ms": _at(busy, 0.5),
             "warm_p50_ms": _at(warm, 0.5),
             "warm_p95_ms": _at(warm, 0.95),
             "warm_retrieval_p50_ms": _at(found, 0.5),
@@ -167,8 +176,20 @@ class _Asked:
             "matched": float(self.last.report.matched),
             "shown": float(len(self.last.report.shown)),
             "document_characters": float(len(self.last.text)),
+            "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         }
+        figures |= await self._recall(questions[14:20])
         return figures | {f"part_{n}_p50_ms": _at(v, 0.5) for n, v in sorted(parts.items())}
+
+    async def _recall(self, questions: Sequence[str]) -> dict[str, float]:
+        """What share of the exact answer the approximate index gives; nothing where it is not asked."""
+        self.settings = replace(self.settings, ann_sample=1.0)
+        began = CLOCK.now()
+        for question in questions:
+            await self.ask(question)
+        async with self.db.transaction() as tx:
+            mean = (await compositions.ann_recall(tx, began))[1]
+        return {} if mean is None else {"ann_recall": mean}
 
     async def _after(self, area: str, question: str) -> float:
         """The question after somebody changed a record of the area."""

@@ -110,7 +110,8 @@ class View:
 
     def cosine(self, question: NDArray[np.float32]) -> NDArray[np.float64] | None:
         """How near each item lies to the question; None where nothing is known."""
-        if self.vectors is None or self.missing == self.texts:
+        is_known = self.missing < self.texts if self.missing else any(e.contents for e in self.entries)
+        if self.vectors is None or not is_known:
             return None
         return (self.vectors @ question.astype(np.float32)).astype(float)
 
