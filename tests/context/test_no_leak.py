@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.context import world
-from tests.context.test_composing import EVERYWHERE, compose
+from tests.context.test_composing import compose
 from tests.context.test_reading import QUESTIONS, company
 from tests.context.world import ANN, BEN, MIRA, TESS
 from ukai import context, store
@@ -282,7 +282,7 @@ async def test_a_tree_that_nobody_would_plant_still_gives_a_bounded_document(dat
                          "select id, 'body', 'body', 0, '', left(props ->> 'body', 60), sha256(key::bytea), '', '' "
                          "from node where key like 'k%' limit 2000")  # fmt: skip
         await tx.execute(
-            "update node set props = jsonb_set(props, '{tier}', to_jsonb(repeat('wide ', 2000000))) where key = 'alder'"
+            "update node set props = jsonb_set(props, '{tier}', to_jsonb(repeat('wide ', 2000000))) where key = 'birch'"
         )
     async with database.statements() as tx:
         await tx.execute("analyze node, edge, passage")
@@ -293,7 +293,7 @@ async def test_a_tree_that_nobody_would_plant_still_gives_a_bounded_document(dat
     made = await compose(
         w,
         ANN,
-        "Why did Alder Works stop the rollout at the depot gate?",
+        "Why did Alder Works stop the rollout at the depot gate of Birch Yard?",
         settings=small,
         budget_tokens=900,
         strategies={"hangs": hangs, **STRATEGIES},
