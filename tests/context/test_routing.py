@@ -120,7 +120,7 @@ async def test_what_a_model_cannot_say_leaves_out_nothing_and_is_told(database: 
 
     class Hanging(Keen):
         async def ask(self, prompt: str, *, seed: int) -> str:
-            await asyncio.Event().wait()
+            await asyncio.wait_for(asyncio.Event().wait(), 20)
             return ""
 
     said = [await compose(w, budget_tokens=BUDGET, ranker=m) for m in (mumbling, broken)]

@@ -85,7 +85,7 @@ async def test_an_answer_that_cannot_be_read_leaves_out_nothing_of_its_batch(say
 async def test_a_model_that_hangs_leaves_out_nothing_and_is_not_waited_for():
     class Hanging(Keeping):
         async def ask(self, prompt: str, *, seed: int) -> str:
-            await asyncio.Event().wait()
+            await asyncio.wait_for(asyncio.Event().wait(), 20)
             return ""
 
     found = await judged(Hanging(), limit_s=0.001)
