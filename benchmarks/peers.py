@@ -8,7 +8,8 @@ Needs requirements/peers.txt, in an environment of its own (docs/reference/recal
 Recall: the same items, question and text vectors, scopes and budgets, and the same rule for what is usable. An index
 holds the scope only. A node is an item with its elements left out, searched with its title or speaker; in the document
 stands what is cheapest and still counts: a table as its name and the names of its columns, a turn behind its speaker.
-Nodes are taken in order, and one that does not fit is passed over. Ours are the pinned figures.
+Nodes are taken in order, and one that does not fit is passed over. Turns are also found as chunks of what was said one
+after another. Ours are the pinned figures.
 
 Speed: the same pages, vectors, scope and questions, embedded live by the same model, until the document is rendered to
 the same budget. `filter`: one index, narrowed by metadata; `scoped`: an index that holds the scope only, which somebody
