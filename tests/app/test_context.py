@@ -16,7 +16,11 @@ from tests.app import build, test_ask
 from tests.context.world import Hashed
 from tests.surfaces import world
 from ukai import gate
-from ukai.app import engine, replies
+from ukai.app import engine, replies, telemetry
+from ukai.app.telemetry import metrics, names
+from ukai.context import retrieval
+from ukai.context.assembly import TRUNCATED
+from ukai.context.report import Report
 from ukai.llm.cache import Cache
 from ukai.llm.scripted import Asked, Call, Step
 from ukai.surfaces import cli
@@ -57,7 +61,8 @@ def test_a_document_is_composed_explained_and_composed_once_more(ukai: Any):
     nothing = ukai("context", "replay", "01a229cc-0000-7000-8000-000000000000", code=output.REFUSED)
 
     assert "Retry" in made["text"]
-    assert report["report"]["ranking"] == made["report"]["ranking"]
+    told = [[(r["section"], r["reason"]) for r in found["report"]["ranking"]] for found in (made, report)]
+    assert told[0] == told[1] != []
     assert why["shown"]
     assert (same["same"], same["changed"], same["text"]) == (True, [], made["text"])
     assert "records in scope" in changed["changed"]
@@ -116,3 +121,20 @@ def test_of_a_report_that_is_too_long_the_best_lines_stay_and_the_others_are_cou
     assert short["report"]["ranking"] == ranking[:kept]
     assert short["report"]["left_off"] == {"ranking": 400 - kept, "dropped": 0}
     assert short["report"]["used"] == 1
+
+
+def test_what_a_composition_had_to_do_without_is_counted_for_alerts():
+    graph = tuple(retrieval.Step(strategy=s, fired=True, timed_out=s == "relations") for s in ("keyword", "relations"))
+    events = (TRUNCATED, "ranker_failed RuntimeError")
+    counted = metrics.Registry((metrics.Metric(name=names.COMPOSITION_EVENTS, help="x", labels=("event",)),))
+
+    telemetry.composed(_report(graph=graph, events=events), counted)
+
+    text = counted.exposition()
+    for event in ("composer_final_summary_truncated", "ranker_failed", "timed_out relations"):
+        assert f'{names.COMPOSITION_EVENTS}{{event="{event}"}} 1' in text
+
+
+def _report(**more: Any) -> Report:
+    usual: dict[str, Any] = {"skill": "", "principal_hash": "", "clause_hash": "", "matched": 0, "ranking": ()}
+    return Report(**usual, dropped=(), budget=1, used=1, ceiling_hit=True, **more)

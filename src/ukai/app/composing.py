@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ukai import context, record
-from ukai.app import rankers
+from ukai.app import rankers, telemetry
 from ukai.app.engine import Engine
 from ukai.context import reading
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
@@ -45,6 +45,7 @@ async def composed(
         settings=opened.catalog.settings.context.thresholds,
         ranker=ranker,
     )
+    telemetry.composed(made.report)
     return Document(id=str(made.id), shown=made.text, items=[_item(i) for i in made.items])
 
 

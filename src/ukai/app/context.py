@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from ukai import context
-from ukai.app import budgets, engine, rankers
+from ukai.app import budgets, engine, rankers, telemetry
 from ukai.context import explaining, ranking, rereading
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.rows import compositions
@@ -115,6 +115,7 @@ async def composed(
         settings=opened.catalog.settings.context.thresholds,
         ranker=ordering,
     )
+    telemetry.composed(made.report)
     async with opened.db.snapshot() as tx:
         report = await rereading.reread(tx, made.report.as_json(), library=opened.library, reader=reader)
     return {"id": str(made.id), "text": made.text, "report": shown(report, dict(made.ms))}
