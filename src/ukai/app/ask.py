@@ -230,9 +230,12 @@ def _invoke(opened: engine.Engine, agent: Agent, principal: str, surface: str) -
 
 
 def _tools(opened: engine.Engine, agent: Agent, hand: tooling.Hand, model: Any) -> list[Bound]:
-    """The model that only quotes searches by rules of its own; a composed document would lose it the handles."""
+    """The model that only quotes searches by rules of its own; a composed document would lose it the handles, and a
+    reference into one looks to it like a record to read.
+    """
     found = tooling.bound(opened, agent, hand)
-    return [t for t in found if t.spec.name != COMPOSED] if is_extractive(model) else found
+    of_documents = (COMPOSED, tooling.FETCHED) if is_extractive(model) else ()
+    return [t for t in found if t.spec.name not in of_documents]
 
 
 def _document(
