@@ -18,7 +18,7 @@ from tests.context.test_no_leak import told
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS, VERA
 from ukai import context, store
-from ukai.context import cache
+from ukai.context import cache, explaining, levels
 from ukai.context.rows import compositions
 from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
@@ -256,3 +256,16 @@ async def test_the_room_of_what_was_given_is_spent_on_what_is_new(database: stor
 
     full = [{row.section for row in made.report.ranking if row.level == "full"} for made in (first, again)]
     assert full[1] - full[0]
+
+
+async def test_other_bytes_of_the_same_input_are_told_to_come_from_the_composer(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await company(database)
+    made = await compose(w)
+    monkeypatch.setattr(levels, "plain", lambda value: f"now {value}")  # as another version of the program
+
+    again = await context.replay(database, made.id, library=w.library, reader=world.reader(ANN))
+
+    assert again is not None
+    assert (again.same, again.changed) == (False, (explaining.ITSELF,))
