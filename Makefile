@@ -12,6 +12,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q src
 	@touch $(STAMP)
 
 demo: $(STAMP)
@@ -25,7 +26,7 @@ bench: $(STAMP)
 	  echo "== $$name"; $(BIN)/ukai bench $$name || exit 1; done
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: lint types house
 

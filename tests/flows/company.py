@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,7 +17,8 @@ import psycopg
 import pytest
 
 from tests.examples import sample
-from ukai.app import company, engine
+from ukai import catalog
+from ukai.app import company, engine, loading
 from ukai.kit.clock import FixedClock
 from ukai.llm.cache import Cache
 from ukai.llm.protocols import Embedder
@@ -29,6 +31,7 @@ CALLERS = (
     "public",
 )
 Made = Callable[[engine.Engine], Awaitable[object]]
+_from_disk = loading.load
 
 
 def workspace(to: Path) -> Path:
@@ -38,11 +41,24 @@ def workspace(to: Path) -> Path:
     return target
 
 
+def _load(root: Path, *, only: str | None = None) -> catalog.Loaded:
+    """As the product reads a workspace, and again when one of its files is another: to read YAML takes long."""
+    files = (path for path in sorted(root.rglob("*")) if ".ukai" not in path.parts)
+    state = tuple((path, found.st_mtime_ns, found.st_size) for path in files for found in [path.stat()])
+    return _read(root, only, state)
+
+
+@lru_cache(maxsize=4)
+def _read(root: Path, only: str | None, _state: tuple[tuple[Path, int, int], ...]) -> catalog.Loaded:
+    return _from_disk(root, only=only)
+
+
 @asynccontextmanager
 async def opened(url: str, root: Path, embedder: Embedder | None = None) -> AsyncGenerator[engine.Engine]:
     """The engine over the workspace `root` and the database at `url`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UKAI_DATABASE_URL", url)
+        patch.setattr(loading, "load", _load)
         async with engine.opened(root, clock=CLOCK, environ={}) as made:
             yield replace(made, cache=Cache(embedder)) if embedder is not None else made
 
@@ -51,7 +67,7 @@ def database(postgres_url: str, template: str) -> str:
     """A new database; `dropped` ends it."""
     name = f"company_{uuid4().hex[:12]}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f'create database "{name}" template "{template}"'.encode())
+        connection.execute(f'create database "{name}" template "{template}" strategy file_copy'.encode())
     return address.with_name(postgres_url, name)
 
 

@@ -25,7 +25,7 @@ def loaded(postgres_url: str, _template: str) -> Iterator[str]:
     name = f"shop_{uuid4().hex[:12]}"
     url = address.with_name(postgres_url, name)
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f'create database "{name}" template "{_template}"'.encode())
+        connection.execute(f'create database "{name}" template "{_template}" strategy file_copy'.encode())
         asyncio.run(_load(url))
         yield url
         connection.execute(f'drop database "{name}" with (force)'.encode())
@@ -45,7 +45,7 @@ def fresh(postgres_url: str, loaded: str) -> Open:
     async def opened() -> AsyncIterator[store.Database]:
         name = f"shop_{uuid4().hex[:12]}"
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute(f'create database "{name}" template "{template}"'.encode())
+            connection.execute(f'create database "{name}" template "{template}" strategy file_copy'.encode())
             try:
                 async with store.connect(address.with_name(postgres_url, name)) as db:
                     yield db
