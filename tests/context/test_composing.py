@@ -241,7 +241,7 @@ async def test_the_seed_of_the_process_moves_no_byte(database: store.Database, d
 def _in_a_process_of_its_own(code: str, url: str, seed: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code, url],
-        env=os.environ | {"PYTHONHASHSEED": seed},
+        env=os.environ | {"PYTHONHASHSEED": seed, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
