@@ -15,6 +15,7 @@ import pytest
 from tests import scratch
 from tests.guard import nothing_leaves_this_machine  # noqa: F401
 from ukai import store
+from ukai.kit import heap
 from ukai.store import address, migrations
 from ukai.store.embedded import Options
 
@@ -62,8 +63,7 @@ gc.set_threshold(20_000, 20, 50)
 
 def pytest_collection_finish() -> None:
     """What was imported and collected stays: nobody has to look through it again."""
-    gc.collect()
-    gc.freeze()
+    heap.settle()
 
 
 @pytest.fixture(scope="session", autouse=True)
