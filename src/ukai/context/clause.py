@@ -105,7 +105,7 @@ class CompiledScope:
 
     def _above(self, record: Record) -> Iterator[Record]:
         """The owners of a record that may be seen, then the owners of these."""
-        level = record.owners
+        level: tuple[Record, ...] = record.owners
         while level:
             seen = [(owner, visible) for owner in level if (visible := self.rights.visible(owner)) is not None]
             yield from (visible for owner, visible in seen if self.covers(owner))
