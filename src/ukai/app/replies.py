@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ukai.context import composing
+from ukai.context import making
 from ukai.kit import canonical
 
 AT_ONCE = 200_000
@@ -50,7 +50,7 @@ def page(text: str, *, after: int, fits: Callable[[str], bool]) -> Page:
 
 def within(tokens: int) -> Callable[[str], bool]:
     """Whether a text has at most so many tokens."""
-    return lambda text: composing.counter().count(text) <= tokens
+    return lambda text: making.counter().count(text) <= tokens
 
 
 def fitting(found: Mapping[str, Any], *, fits: Callable[[str], bool]) -> dict[str, Any]:
