@@ -262,10 +262,7 @@ async def _never_ends(ask: Asked) -> Sequence[int]:
 
 
 async def test_a_tree_that_nobody_would_plant_still_gives_a_bounded_document(database: store.Database):
-    """One parent with 100,000 children, a field and a text of 10 MB, a cycle, a strategy that hangs, all at once.
-
-    `ukai bench worst` asks it with every text searched.
-    """
+    """One parent with 100,000 children, a field and a text of 10 MB, a cycle, a strategy that hangs, all at once."""
     w = await company(database)
     async with database.transaction() as tx:
         await tx.execute(
