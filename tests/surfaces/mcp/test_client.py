@@ -23,7 +23,7 @@ from ukai import store
 from ukai.app import identity, tokens
 from ukai.app.audit import latest
 from ukai.catalog import serving
-from ukai.context import composing, explaining
+from ukai.context import explaining, making
 from ukai.llm.scripted import Call
 
 REVISIONS = [("2026-07-28", "2026-07-28"), ("legacy", "2025-11-25")]
@@ -150,7 +150,7 @@ async def test_a_long_value_comes_in_pages_that_clients_take_whole(
 
     assert "".join(pages) == long
     assert len(pages) > 1
-    assert all(composing.counter().count(p) <= 22_000 for p in pages)
+    assert all(making.counter().count(p) <= 22_000 for p in pages)
 
 
 @pytest.mark.parametrize(
