@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -103,6 +104,22 @@ async def test_a_document_keeps_to_its_budget_and_the_report_accounts_for_every_
     told = {i for r in made.report.ranking for i in r.items} | {d.section for d in made.report.dropped}
     assert told >= set(made.report.found)
     assert {i for r in made.report.ranking if r.level == "none" for i in r.items} <= told - set(made.report.shown)
+
+
+async def test_a_deployment_may_choose_the_plain_rule_of_bodies_up_to_the_first_that_does_not_fit(
+    database: store.Database,
+):
+    w = await company(database)
+    plain = replace(DEFAULT, cut="prefix")
+
+    made = [await compose(w, MIRA, budget_tokens=300, settings=s) for s in (DEFAULT, plain, plain)]
+
+    standing = [{r.level for r in m.report.ranking} for m in made]
+    assert made[0].text != made[1].text == made[2].text
+    assert [[r.level for r in m.report.ranking if r.level == "full"] for m in made[1:]] == [
+        [r.level for r in itertools.takewhile(lambda r: r.level == "full", m.report.ranking)] for m in made[1:]
+    ]
+    assert "identity" in standing[1]
 
 
 async def test_a_surface_that_cuts_long_replies_says_where_and_the_document_ends_before(database: store.Database):

@@ -171,7 +171,13 @@ def test_figures_that_fall_below_the_pinned_baseline_are_an_alert(tmp_path: Path
     fallen = {**report.figures, "usable": {"80": 0.5, "2000": 1.0}}
     found = at_budgets.regressions("fruit", fallen, at_budgets.Pinned(**worse["sets"]["fruit"]))
 
+    control = at_budgets.Pinned(**json.loads(baseline.read_text())["sets"]["fruit"])
+    fewer = at_budgets.regressions(
+        "fruit", {**report.figures, "usable": {"80": report.figures["usable"]["80"]}}, control
+    )
+
     assert not same.failed
+    assert [(f.code, "@2000" in f.message) for f in fewer] == [("recall_not_comparable", True)]
     assert table.splitlines()[0] == "|  | @80 | @2,000 | end-to-end |"
     assert table.splitlines()[2] == "| fruit | +0.0000 | +0.0000 | +0.0000 |"
     assert [f.code for f in found] == ["recall_fell"]

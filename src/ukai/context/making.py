@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from ukai import store
-from ukai.context import assembly, bodies, names, ranking, reading, retrieval, rows, score
+from ukai.context import assembly, bodies, cut, names, ranking, reading, retrieval, rows, score
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
 from ukai.context.item import Item
@@ -237,6 +237,7 @@ class _Call:
             ranker=self.request.ranker,
             order=model.order,
             shelf=self.library.shelf,
+            plan=cut.Plan(prefix=self.settings.cut == "prefix"),
         )
 
     def _report(

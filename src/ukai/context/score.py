@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 WORDS = 0.4
 """Weight of words against meaning."""
-AROUND_PART, AROUND_NAMED = 0.8, 0.33
+AROUND_PART, AROUND_NAMED = 0.83, 0.33
 """Share of what stands around."""
-REACH = 400
+REACH = 550
 """Characters on either side of a part that are read with it, at least one neighbour."""
 SENTENCES = 2
 """Of a long question, as many of its sentences count for a thing: those that it answers best."""

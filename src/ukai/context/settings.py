@@ -6,7 +6,7 @@ A deployment sets them in `ukai.yaml`, under `context: {thresholds: {..}}`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -44,6 +44,9 @@ class Settings:
     least: Count = 40
     least_tokens: Some = 100
     """But at least `least` bodies, and one more for so many tokens of the budget: names and identities take little."""
+    cut: Literal["ladder", "prefix"] = "ladder"
+    """What stands in a document: identities, names and bodies in passes; or as the article has it, bodies in order
+    up to the first that does not fit, then identities (context req. 23)."""
     search_ms: Some = 800
     expand_ms: Some = 400
     model_ms: Some = 8_000

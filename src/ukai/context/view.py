@@ -7,6 +7,7 @@ rights of that moment.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -129,11 +130,26 @@ async def read(
 ) -> View:
     """The view of what is `found` in the scope."""
     readable = await _readable(tx, scope, found)
-    ordered = sorted(readable, key=lambda r: (r.type, r.key, r.ordinal, r.part))
-    marks = _marks(ordered)
+    # In a thread, since a large scope takes seconds, in which a server answers others, too.
+    ordered, marks = await asyncio.to_thread(_ordered, readable)
     edges = await listing.edges_between(tx, list(marks))
     new = await listing.numbers(tx, list(dict.fromkeys(r.node for r in ordered if r.part)))
-    made = _Making(types=types, numbers=new)
+    return await asyncio.to_thread(_made, types, new, ordered, marks, edges)
+
+
+def _ordered(readable: Sequence[listing.Listed]) -> tuple[list[listing.Listed], dict[UUID, bytes]]:
+    ordered = sorted(readable, key=lambda r: (r.type, r.key, r.ordinal, r.part))
+    return ordered, _marks(ordered)
+
+
+def _made(
+    types: Mapping[str, schema.Type],
+    numbers: Mapping[tuple[UUID, str], tuple[bytes, bytes, bytes]],
+    ordered: Sequence[listing.Listed],
+    marks: Mapping[UUID, bytes],
+    edges: Mapping[UUID, bytes],
+) -> View:
+    made = _Making(types=types, numbers=numbers)
     for row in ordered:
         made.add(row)
     return made.view(marks, edges)

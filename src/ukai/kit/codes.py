@@ -163,7 +163,7 @@ CODES: dict[str, str] = {
     "line_unreadable": "A line of a corpus or of cases holds no item or case of its own.",
     "item_unknown": "A line names an item that the corpus does not hold.",
     "recall_fell": "A figure of recall fell below the pinned baseline.",
-    "recall_not_comparable": "A baseline has no such set, or was measured over other cases.",
+    "recall_not_comparable": "A baseline has no such set, or was measured over other cases or budgets.",
     # app.deploy, which writes manifests
     "no_login": "A container is reached from outside, and `ukai.yaml` names no login.",
     "not_ours": "A file stands where a made one belongs, and `ukai up` did not make it.",

@@ -96,7 +96,7 @@ class _Baseline:
 
 
 def regressions(name: str, now: Mapping[str, Any], before: Pinned, tolerance: float = TOLERANCE) -> list[Finding]:
-    """One finding a figure that fell. Another number of cases cannot be compared and says so."""
+    """One finding a figure that fell, or that was not measured again. Other cases cannot be compared and say so."""
     if now["cases"] != before.cases:
         return [_not_comparable(name, now["cases"], before.cases)]
     pairs = [
@@ -104,7 +104,8 @@ def regressions(name: str, now: Mapping[str, Any], before: Pinned, tolerance: fl
         *((f"usable @{b}", now["usable"].get(b), v) for b, v in before.usable.items()),
         ("end to end", now["end_to_end"], before.end_to_end),
     ]
-    return [_fell(name, what, v, was) for what, v, was in pairs if v is not None and was - v > tolerance]
+    fell = [_fell(name, what, v, was) for what, v, was in pairs if v is not None and was - v > tolerance]
+    return [*fell, *(_not_measured(name, what, was) for what, v, was in pairs if v is None)]
 
 
 def deltas(now: Mapping[str, Any], control: Pinned) -> list[float]:
@@ -203,6 +204,18 @@ def _fell(name: str, what: str, now: float, before: float) -> Finding:
         expected=f"at least {before - TOLERANCE:.4f}",
         received=f"{now:.4f}",
         hint="find the change of strategy, template or model behind it, or pin the new figures with --pin",
+    )
+
+
+def _not_measured(name: str, what: str, before: float) -> Finding:
+    return Finding(
+        code="recall_not_comparable",
+        severity="warning",
+        where=f"/sets/{name}",
+        message=f"{name}: {what} is {before:.4f} in the baseline and was not measured this time",
+        expected=f"{before:.4f}",
+        received="",
+        hint="measure at the budgets of the baseline",
     )
 
 
