@@ -324,6 +324,7 @@ async def test_why_something_is_not_in_a_document_is_told_to_its_readers_alone(d
     hidden, absent = await why("Memo#a3"), await why("Memo#zz")
     assert hidden == absent == "False there is no record of this name that you may read"
     assert await why("Firm#cedar") == absent
+    assert await why("Memo#a1/zz") == await why("Firm#alder/zz") == absent
     assert await why("Memo#a1", MIRA) == "nothing"
     assert await why("Memo#a1", BEN) == "nothing"
 

@@ -144,6 +144,31 @@ async def test_what_a_model_cannot_say_leaves_out_nothing_and_is_told(database: 
     assert replayed.same
 
 
+async def test_a_model_or_reranker_that_orders_nothing_leaves_the_document_of_the_scores_to_the_byte(
+    database: store.Database,
+):
+    w = await many(database)
+
+    class Mumbling(Keen):
+        async def ask(self, prompt: str, *, seed: int) -> str:
+            return "I cannot help with that."
+
+    class Broken(Scores):
+        async def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+            raise ConnectionError
+
+    thousands = replace(DEFAULT, fetch_all=5, filter=10)
+    for budget in (150, 600, 2_000):
+        plain = await compose(w, budget_tokens=budget, settings=thousands)
+        mumbled = await compose(w, budget_tokens=budget, settings=thousands, ranker=Mumbling())
+        broken = await compose(w, budget_tokens=budget, settings=thousands, ranker=Broken(""))
+
+        assert mumbled.report.events == ("ranker_failed Unreadable",)
+        assert broken.report.events == ("ranker_failed ConnectionError",)
+        assert mumbled.text == broken.text == plain.text
+        assert mumbled.report.ranking == plain.report.ranking
+
+
 async def test_where_everything_fits_or_little_is_in_scope_no_model_is_asked(database: store.Database):
     w, model = await many(database), Keen()
     few = Scope(globs=("memos/alder/m1*",))

@@ -36,7 +36,7 @@ def test_a_version_beside_it_is_told_by_the_sentences_in_which_it_differs():
 
     made = document(("refunds-1", "wiki", TEXT), ("refunds-2", "wiki", new), ("log", "wiki", OTHER))
 
-    assert f"as refunds-1; also: {SENTENCES[3].replace('day 3', 'day 30')}; without: {SENTENCES[3]}\n" in made.text
+    assert f"as refunds-1; instead of «{SENTENCES[3]}»: «{SENTENCES[3].replace('day 3', 'day 30')}»\n" in made.text
     assert made.used < len(TEXT + OTHER) / 4 + 150
 
 
@@ -46,8 +46,10 @@ def test_a_version_beside_it_is_told_by_the_sentences_in_which_it_differs():
         (("a", "wiki", TEXT), ("b", "drive", TEXT.replace("day 3", "day 30"))),
         (("a", "wiki", TEXT), ("b", "wiki", ". ".join(SENTENCES[:8]))),
         (("a", "wiki", "Refunds take a day."), ("b", "drive", "Refunds take a day.")),
+        (("a", "wiki", TEXT), ("b", "wiki", ". ".join((*SENTENCES[6:], *SENTENCES[:6])))),
+        (("a", "wiki", f"{TEXT}. {SENTENCES[0]}"), ("b", "wiki", TEXT)),
     ],
-    ids=["almost the same elsewhere", "too much is missing", "short"],
+    ids=["almost the same elsewhere", "too much is missing", "short", "in another order", "a sentence twice"],
 )
 def test_what_is_another_text_or_little_stands_in_full(things: tuple[tuple[str, str, str], ...]):
     made = document(*things)
@@ -63,6 +65,16 @@ def test_where_only_the_first_fits_the_second_is_no_pointer_to_what_is_not_there
     assert "as a" in big.text
     assert "as a" not in small.text
     assert TEXT not in small.text
+
+
+def test_what_two_versions_give_in_another_order_is_told_with_its_place():
+    shared = [f"Rule {n} is the same for everybody and as long as the others are" for n in range(20)]
+    emea = "\n".join(["Standard customers", "limit 500 euros", "Enterprise customers", "limit 90,000 euros", *shared])
+    amer = "\n".join(["Standard customers", "limit 90,000 euros", "Enterprise customers", "limit 500 euros", *shared])
+
+    made = document(("emea", "wiki", emea), ("amer", "wiki", amer))
+
+    assert "«Standard customers»: «limit 90,000 euros" in made.text
 
 
 @given(kept=st.lists(st.booleans(), min_size=12, max_size=12), more=st.lists(st.integers(0, 99), max_size=3))

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Sequence
 
+import pytest
+
 from tests.context_render import build
 from ukai.context import assembly, rank, sections
 
@@ -53,14 +55,16 @@ async def test_another_question_is_not_answered_from_the_record():
     assert model.asked >= 2
 
 
-async def test_an_answer_that_is_no_list_leaves_the_order_as_it_was():
+@pytest.mark.parametrize("answer", ["The first one, probably [x].", "[]", "[900, 901]", "[-1, 0]", "[1, 2, 900]"])
+async def test_an_answer_that_names_nothing_or_what_is_not_there_is_no_order(answer: str):
     class Mumbling(Scripted):
         async def ask(self, prompt: str, *, seed: int) -> str:
-            return "The first one, probably [x]."
+            return answer
 
-    order, _ = await rank.by_model(FOUND[:5], "What?", Mumbling())
+    with pytest.raises(ExceptionGroup) as raised:
+        await rank.by_model(FOUND[:5], "What?", Mumbling())
 
-    assert sorted(order) == [0, 1, 2, 3, 4]
+    assert raised.group_contains(rank.Unreadable)
 
 
 def test_chunks_hold_at_most_so_many_tokens_and_every_section_once():

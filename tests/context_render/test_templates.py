@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.context_render import build
 from ukai.app import loading
 from ukai.context.render import templates
@@ -37,11 +39,19 @@ def test_a_new_field_makes_a_new_hash_and_the_plain_body_stands():
     assert build.assembled([moved], shelf=shelf("active")).text == build.assembled([moved]).text
 
 
-def test_a_template_that_fails_leaves_the_plain_body_and_is_told():
-    for source in ("{{ fields.nothing }}", "{{ text", "{{ 1 / 0 }}", "{{ ''.__class__.__mro__ }}"):
-        result = build.assembled([ITEM], shelf=shelf("active", {"Account/a1b2c3d4": source}))
+FAILING = (
+    *("{{ fields.nothing }}", "{{ text", "{{ 1 / 0 }}", "{{ ''.__class__.__mro__ }}", "{{ text|truncate(2) }}"),
+    *('{{ text.encode("nope") }}', '{{ "{5}".format(1) }}', '{{ ("x" * (10**15))|length }}', "{{ 9 ** 9 }}"),
+    *("{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "{% for i in range(99999) %}{% endfor %}", "{{ lipsum() }}"),
+)
 
-        assert result.text == build.assembled([ITEM]).text
+
+@pytest.mark.parametrize("mode", ["active", "shadow"])
+def test_a_template_that_fails_leaves_the_plain_body_and_is_told(mode: str):
+    for source in FAILING:
+        result = build.assembled([ITEM], shelf=shelf(mode, {"Account/a1b2c3d4": source}))
+
+        assert result.text == build.assembled([ITEM]).text, source
         assert "cannot be rendered" in result.mismatches[0].problem
 
 

@@ -112,9 +112,12 @@ async def explained(
     parsed = handle.parse(name)
     async with db.snapshot() as tx:
         found, updated = await _readable(tx, parsed, reader) if parsed else (None, None)
-        if found is None:
+        if parsed is None or found is None:
             return Explanation(handle=name, is_shown=False, lines=(NOT_THERE,))
         told = [*_of_ranking(report, name), *_of_dropped(report, name)]
+        anywhere = Reader(rights=reader.rights, edges=reader.edges)
+        if not told and parsed.part and await reading.read(tx, library, anywhere, name=parsed) is None:
+            return Explanation(handle=name, is_shown=False, lines=(NOT_THERE,))
         is_shown = any(n == name or n.startswith(f"{name}/") for n in report["shown"])
         if not told:
             told = [*_of_scope(found, reader, _scope(saved))]

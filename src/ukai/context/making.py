@@ -138,13 +138,18 @@ class _Call:
                     return self._again(drawn, items)
             graph, candidates = await self._found(ask, answers)
             self._took("strategies")
-            reach = retrieval.within_reach(candidates, self.budget, self.settings)
-            reach = ranking.reach(reach, len(candidates), ask.view.size, self.ranker, self.settings)
+            within = retrieval.within_reach(candidates, self.budget, self.settings)
+            reach = ranking.reach(within, len(candidates), ask.view.size, self.ranker, self.settings)
             near = [c for n, c in enumerate(candidates) if n < reach or c.pinned]
             items = await bodies.fetch(tx, self.scope, self.library, near)
             recall = await _ann_recall(ask)
         self._took("bodies")
         model = await self._ranked(ask, items, is_all=reach >= len(candidates))
+        if reach > within and model.order is None and not model.dropped:
+            # What was read for a model that then said nothing moves nothing either.
+            reach, left = within, {c.id for n, c in enumerate(candidates) if n < within or c.pinned}
+            items = [i for i in items if i.id in left]
+            model = replace(model, items=items)
         assembled = self._assembled(model)
         self._took("assembly")
         beyond = _beyond(candidates, reach, assembled.budget - assembled.used)

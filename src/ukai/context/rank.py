@@ -54,6 +54,10 @@ class Model(Protocol):
         ...
 
 
+class Unreadable(ValueError):
+    """A model's answer names nothing, or what is not there: nothing follows from it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """What a model said, under the hash of (model, prompt, sections, view); a cross-encoder, its numbers as JSON."""
@@ -166,8 +170,10 @@ async def _ranked(
 ) -> list[int]:
     prompt = _prompt(question, [short(sections[i]) for i in chunk])
     answer = await said(model, prompt, [sections[i].id for i in chunk], str(view), known)
-    said_first = [n - 1 for n in numbers(answer) or () if 1 <= n <= len(chunk)]
-    wanted = list(dict.fromkeys(said_first))
+    named = numbers(answer)
+    if not named or not all(1 <= n <= len(chunk) for n in named):
+        raise Unreadable
+    wanted = list(dict.fromkeys(n - 1 for n in named))
     return [chunk[n] for n in [*wanted, *(n for n in range(len(chunk)) if n not in set(wanted))]]
 
 

@@ -1,12 +1,16 @@
 """Texts that stand in a document almost word for word already: the second one is told by what differs (context E6).
 
-A page that was copied, a policy and its next version. Nothing is lost: `as NAME; also: ..; without: ..` says all of it,
-since the sentences in which two versions differ may be the answer.
+A page that was copied, a policy and its next version. Nothing is lost: `as NAME; instead of «..»: «..»; after «..»:
+«..»; without «..»` says all of it in its order, since the sentences in which two versions differ may be the answer, and
+the same sentences in another order may say the opposite. A text with a sentence in it twice is told in full: «..» would
+name two places.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 
 from ukai.context.sections import Unit
 
@@ -18,24 +22,25 @@ LATEST = 40
 """So many texts of the same place that came in last are looked at."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Near:
-    """How a text differs from one that stands there."""
-
-    also: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-
-    def told(self, name: str) -> str:
-        """In place of the text; `name` is what the other one is called."""
-        more = f"; also: {' … '.join(self.also)}" if self.also else ""
-        less = f"; without: {' … '.join(self.without)}" if self.without else ""
-        return f"as {name}{more}{less}"
+def told(unit: Unit, other: Unit, name: str) -> str:
+    """In place of the text of `unit`: how it differs from that of the other one, which is called `name`."""
+    its, own = _sentences(other.item.text), _sentences(unit.item.text)
+    return "; ".join([f"as {name}", *_changes(its, own)])
 
 
-def between(unit: Unit, other: Unit) -> Near:
-    """How the text of `unit` differs from that of the other."""
-    own, its = _sentences(unit.item.text), _sentences(other.item.text)
-    return Near(also=tuple(s for s in own if s not in its), without=tuple(s for s in its if s not in own))
+def _changes(its: Sequence[str], own: Sequence[str]) -> Iterator[str]:
+    for kind, start, end, here, until in SequenceMatcher(None, its, own, autojunk=False).get_opcodes():
+        gone, new = _quoted(its[start:end]), _quoted(own[here:until])
+        if kind == "replace":
+            yield f"instead of {gone}: {new}"
+        elif kind == "delete":
+            yield f"without {gone}"
+        elif kind == "insert":
+            yield f"after {_quoted(own[here - 1 : here])}: {new}" if here else f"first: {new}"
+
+
+def _quoted(sentences: Sequence[str]) -> str:
+    return f"«{' … '.join(sentences)}»"
 
 
 @dataclass(kw_only=True)
@@ -43,9 +48,7 @@ class Texts:
     """The prose that stands in full in one document so far."""
 
     _equal: dict[str, Unit] = field(default_factory=dict[str, Unit])
-    _at: dict[str, list[tuple[Unit, dict[str, None]]]] = field(
-        default_factory=dict[str, list[tuple[Unit, dict[str, None]]]]
-    )
+    _at: dict[str, list[tuple[Unit, list[str]]]] = field(default_factory=dict[str, list[tuple[Unit, list[str]]]])
     """Place -> the texts there, by their sentences."""
 
     def near(self, unit: Unit) -> Unit | None:
@@ -59,9 +62,9 @@ class Texts:
         if not there:
             return None
         own = _sentences(unit.item.text)
-        other, its = max(there, key=lambda t: _length(own.keys() & t[1].keys()))
-        shared = _length(own.keys() & its.keys())
-        return other if shared >= SHARED * max(_length(own), _length(its)) else None
+        other, its = max(there, key=lambda t: _length(set(own).intersection(t[1])))
+        is_clear = len(set(own)) == len(own) and len(set(its)) == len(its)
+        return other if is_clear and _in_order(its, own) >= SHARED * max(_length(own), _length(its)) else None
 
     def add(self, unit: Unit) -> None:
         """It stands in full."""
@@ -74,9 +77,15 @@ def _is_prose(unit: Unit) -> bool:
     return len(first.item.text) >= SHORT and not first.item.is_part and not first.elements
 
 
-def _sentences(text: str) -> dict[str, None]:
-    return dict.fromkeys(s for line in text.split("\n") for s in line.split(". ") if s)
+def _in_order(its: Sequence[str], own: Sequence[str]) -> int:
+    """Characters of the sentences that both have in the same order."""
+    same = SequenceMatcher(None, its, own, autojunk=False).get_matching_blocks()
+    return sum(_length(its[m.a : m.a + m.size]) for m in same)
 
 
-def _length(sentences: object) -> int:
-    return sum(map(len, sentences))  # type: ignore[arg-type]
+def _sentences(text: str) -> list[str]:
+    return [s for line in text.split("\n") for s in line.split(". ") if s]
+
+
+def _length(sentences: Iterable[str]) -> int:
+    return sum(map(len, sentences))

@@ -288,8 +288,7 @@ class Page:
         """Its block, told by how it differs from the other one."""
         name = self._layout.name(other)
         if level == levels.FULL:
-            told = alike.between(unit, other).told(name)
-            return self._layout.block(unit, level).replace(unit.item.text, told, 1)
+            return self._layout.block(unit, level).replace(unit.item.text, alike.told(unit, other, name), 1)
         names, others = unit.subjects[0].names, frozenset(other.subjects[0].names)
         more = [n for n in names if n not in others]
         less = sorted(others.difference(names))

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import StrictUndefined
+from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ukai.context import levels
@@ -35,6 +36,8 @@ class Shelf:
 
 
 EMPTY = Shelf()
+MOST = 1_000_000
+"""Larger numbers are not multiplied in a template."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +49,26 @@ class Mismatch:
     problem: str
 
 
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Templates say what an item holds: nothing in them makes long texts, or counts by itself."""
+
+    intercepted_binops = frozenset(("*", "**"))
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """`*` and `**` of small numbers. Raises SecurityError."""
+        if not all(isinstance(n, int | float) and abs(n) <= MOST for n in (left, right)) or operator == "**":
+            raise SecurityError(operator)
+        return super().call_binop(context, operator, left, right)
+
+
 class Bodies:
     """What stands below the name of a unit: by its template in full, by `levels.body` otherwise."""
 
     def __init__(self, shelf: Shelf = EMPTY) -> None:
         self._shelf = shelf
-        self._environment = ImmutableSandboxedEnvironment(
-            undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False
-        )
+        self._environment = _Sandbox(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
+        for name in ("range", "lipsum"):  # a loop is over what an item holds
+            del self._environment.globals[name]
         self._mismatches: dict[tuple[str, str], Mismatch] = {}
 
     def __call__(self, unit: Unit, level: str) -> str:
@@ -93,7 +108,7 @@ class Bodies:
         }
         try:
             return self._environment.from_string(self._shelf.sources[key]).render(given).strip("\n"), ""
-        except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        except Exception as error:  # whatever a template does, the plain body stands
             return None, f"it cannot be rendered: {type(error).__name__}"
 
 

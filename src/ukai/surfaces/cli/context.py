@@ -142,8 +142,8 @@ def recall(
 
     if (corpus is None) is not (cases is None):
         raise typer.BadParameter("--corpus and --cases go together")
-    if (pin and baseline is None) or not all(b.strip().isdigit() for b in budgets.split(",")):
-        raise typer.BadParameter("--pin needs --baseline; --budgets are whole numbers with commas")
+    if (pin and baseline is None) or not all(b.strip().isdigit() and int(b) > 0 for b in budgets.split(",")):
+        raise typer.BadParameter("--pin needs --baseline; --budgets are whole numbers from 1 with commas")
     wanted = recalling.Wanted(
         budgets=tuple(int(b) for b in budgets.split(",")),
         counter=counter,
