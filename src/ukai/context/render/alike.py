@@ -9,7 +9,6 @@ name two places.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from ukai.context.sections import Unit
@@ -43,33 +42,44 @@ def _quoted(sentences: Sequence[str]) -> str:
     return f"«{' … '.join(sentences)}»"
 
 
-@dataclass(kw_only=True)
 class Texts:
     """The prose that stands in full in one document so far."""
 
-    _equal: dict[str, Unit] = field(default_factory=dict[str, Unit])
-    _at: dict[str, list[tuple[Unit, list[str]]]] = field(default_factory=dict[str, list[tuple[Unit, list[str]]]])
-    """Place -> the texts there, by their sentences."""
+    def __init__(self) -> None:
+        self._equal: dict[str, Unit] = {}
+        self._at: dict[str, list[tuple[Unit, list[str], frozenset[str]]]] = {}
+        """Place -> the texts there, by their sentences."""
+        self._known: dict[str, tuple[int, Unit | None]] = {}
+        """Unit id -> what was near it when so many texts stood: it is asked for several times before one comes in."""
 
     def near(self, unit: Unit) -> Unit | None:
         """A text that is the same anywhere, or almost the same in the same place."""
+        known = self._known.get(unit.id)
+        if known is None or known[0] != len(self._equal):
+            known = self._known[unit.id] = (len(self._equal), self._near(unit))
+        return known[1]
+
+    def _near(self, unit: Unit) -> Unit | None:
         if not _is_prose(unit):
             return None
         equal = self._equal.get(unit.item.text)
         if equal is not None:
             return equal if equal.id != unit.id else None
-        there = [t for t in self._at.get(unit.place, ())[-LATEST:] if t[0].id != unit.id]
+        own = _sentences(unit.item.text)
+        once = frozenset(own)
+        there = [t for t in self._at.get(unit.place, ())[-LATEST:] if not once.isdisjoint(t[2]) and t[0].id != unit.id]
         if not there:
             return None
-        own = _sentences(unit.item.text)
-        other, its = max(there, key=lambda t: _length(set(own).intersection(t[1])))
-        is_clear = len(set(own)) == len(own) and len(set(its)) == len(its)
-        return other if is_clear and _in_order(its, own) >= SHARED * max(_length(own), _length(its)) else None
+        other, its, theirs = max(there, key=lambda t: _length(once & t[2]))
+        wanted = SHARED * max(_length(own), _length(its))
+        is_clear = len(once) == len(own) and len(theirs) == len(its) and _length(once & theirs) >= wanted
+        return other if is_clear and _in_order(its, own) >= wanted else None
 
     def add(self, unit: Unit) -> None:
         """It stands in full."""
         if _is_prose(unit) and self._equal.setdefault(unit.item.text, unit) is unit:
-            self._at.setdefault(unit.place, []).append((unit, _sentences(unit.item.text)))
+            own = _sentences(unit.item.text)
+            self._at.setdefault(unit.place, []).append((unit, own, frozenset(own)))
 
 
 def _is_prose(unit: Unit) -> bool:
