@@ -56,8 +56,8 @@ def postgres(
 def buffers_mb() -> int:
     """A sixteenth of this machine's memory, from PostgreSQL's own 128 MB up to 1 GB. Taken when it is used.
 
-    A nearest neighbour among a million vectors is looked for on a thousand pages here and there: 38 ms of processor
-    time with 1 GB, 63 with 128 MB (`ukai bench context --nodes 1000000`).
+    A nearest neighbour among a million vectors is looked for on a thousand pages here and there: what is not in these
+    buffers comes from the system, and a question takes twice as long (`ukai bench context --nodes 1000000`, cold).
     """
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     return max(128, min(1_024, memory // 16))
