@@ -20,6 +20,8 @@ from ukai.llm import config, models
 TIMEOUT_S = 30.0
 """Of any one request; whoever waits for it says when that is too long."""
 OK = 200
+IMPOSSIBLE = 1_000_000_000
+"""Tokens of one request: a server that says so does not count."""
 LARGEST = 4_000_000
 """Bytes of an answer: a score takes some dozens."""
 
@@ -109,7 +111,7 @@ class _Answer(BaseModel):
         """`usage: {total_tokens}`, or as Cohere puts it `meta: {tokens: {input_tokens}}`."""
         inside = cast("dict[str, Any]", tokens) if isinstance(tokens := self.meta.get("tokens"), dict) else {}
         found = self.usage.get("total_tokens", inside.get("input_tokens"))
-        return int(found) if isinstance(found, int | float) and found > 0 else 0
+        return int(found) if isinstance(found, int | float) and 0 < found < IMPOSSIBLE else 0
 
 
 def _read(body: bytes, size: int, model_id: str) -> Scored:
