@@ -5,7 +5,7 @@ from __future__ import annotations
 from ukai import context, record
 from ukai.app import rankers, telemetry
 from ukai.app.engine import Engine
-from ukai.context import reading
+from ukai.context import ranking, reading
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.runtime.agent import Skill
 from ukai.runtime.metered import Meter
@@ -36,6 +36,14 @@ async def composed(
         conversation=conversation,
         ranker=name,
     )
+    made = await compose(opened, request, reader, ranker)
+    return Document(id=str(made.id), shown=made.text, items=[_item(i) for i in made.items])
+
+
+async def compose(
+    opened: Engine, request: context.Request, reader: Reader, ranker: ranking.Ranker | None
+) -> context.Composition:
+    """The one way to the composer from here: by this deployment's thresholds, and counted."""
     made = await context.compose(
         opened.db,
         request,
@@ -46,7 +54,7 @@ async def composed(
         ranker=ranker,
     )
     telemetry.composed(made.report)
-    return Document(id=str(made.id), shown=made.text, items=[_item(i) for i in made.items])
+    return made
 
 
 def _item(item: reading.Item) -> record.Item:

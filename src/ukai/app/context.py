@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from ukai import context
-from ukai.app import budgets, engine, rankers, telemetry
+from ukai.app import budgets, composing, engine, rankers
 from ukai.context import explaining, ranking, rereading
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.rows import compositions
@@ -106,16 +106,7 @@ async def composed(
     )
     if ceiling_tokens is not None:
         request = replace(request, ceiling_tokens=min(ceiling_tokens, request.ceiling_tokens))
-    made = await context.compose(
-        opened.db,
-        request,
-        library=opened.library,
-        reader=reader,
-        clock=opened.clock,
-        settings=opened.catalog.settings.context.thresholds,
-        ranker=ordering,
-    )
-    telemetry.composed(made.report)
+    made = await composing.compose(opened, request, reader, ordering)
     async with opened.db.snapshot() as tx:
         report = await rereading.reread(tx, made.report.as_json(), library=opened.library, reader=reader)
     return {"id": str(made.id), "text": made.text, "report": shown(report, dict(made.ms))}

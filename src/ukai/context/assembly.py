@@ -102,7 +102,6 @@ def assemble(
     count: Callable[[str], float],
     given: Mapping[str, tuple[str, str]],
     ref: Callable[[str, str], str],
-    ranker: str = "score",
     order: Callable[[Sequence[sections.Section]], Sequence[int]] | None = None,
     shelf: templates.Shelf = templates.EMPTY,
     plan: cut.Plan = cut.DEFAULT,
@@ -110,7 +109,7 @@ def assemble(
     """The document for `items`, whose scores are final.
 
     `count` counts tokens, `given` holds what this conversation was shown already, `ref` names the place where a value
-    is put aside. `order` is what a model made of the sections (`rank`); without one `ranker` is `score`.
+    is put aside. `order` is what a model made of the sections (`rank`); without one the scores order.
     """
     items, put_aside = _offloaded(items, ref)
     bodies = templates.Bodies(shelf)

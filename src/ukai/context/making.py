@@ -239,7 +239,6 @@ class _Call:
             count=counter().count,
             given=self.given,
             ref=self._ref,
-            ranker=self.request.ranker,
             order=model.order,
             shelf=self.library.shelf,
             plan=cut.Plan(prefix=self.settings.cut == "prefix"),
