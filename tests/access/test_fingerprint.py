@@ -53,3 +53,19 @@ def test_what_cannot_does_not():
     assert of(who=("bob@x.com", "ann@x.com")) == of(who=("ann@x.com", "bob@x.com"))
     assert of({**POLICY, "id": "renamed"}) == of()
     assert of({**POLICY, "to": ["public"]}) == of()
+
+
+def test_an_approximate_index_answers_only_an_audience_all_of_which_is_granted_it():
+    near = {"id": "near", "allow": "approximate", "to": ["ann@x.com"]}
+
+    def told(*who: str, more: Any = (near,)):
+        folder, findings = worlds.folder(GROUPS, [POLICY, WRITE, *more], one=LIST, types=worlds.KNOWN)
+        assert findings == []
+        rights = folder.rights(folder.audience(who), "bot", "one", "cli")
+        return rights.approximate, rights.principals_hash
+
+    assert told("ann@x.com")[0]
+    assert not told("ann@x.com", more=())[0]
+    assert not told("ann@x.com", "bob@x.com")[0]
+    assert not told("ann@x.com", more=(near, {"id": "n", "deny": "approximate", "to": ["group:g"]}))[0]
+    assert told("ann@x.com")[1] != told("ann@x.com", more=())[1]

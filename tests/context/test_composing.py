@@ -36,7 +36,8 @@ async def compose(
 ) -> context.Composition:
     asked = {k: more.pop(k) for k in ("budget_tokens", "conversation", "ceiling_tokens", "skill") if k in more}
     request = context.Request(question=question, scope=scope, **asked)
-    return await context.compose(w.db, request, library=w.library, reader=world.reader(who), clock=CLOCK, **more)
+    reader = world.reader(who, more=more.pop("policies", ""))
+    return await context.compose(w.db, request, library=w.library, reader=reader, clock=CLOCK, **more)
 
 
 def handles(made: context.Composition) -> set[str]:

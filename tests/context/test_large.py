@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.context import world
 from tests.context.test_composing import compose, handles
 from tests.context.test_reading import company
-from tests.context.world import ANN, BEN, CLOCK
+from tests.context.world import ANN, APPROXIMATE, BEN, CLOCK
 from ukai import store
 from ukai.context import index
 from ukai.context.rows import compositions
@@ -22,7 +22,7 @@ async def test_above_the_threshold_the_approximate_index_answers_under_the_same_
     indexed = await index.index_vectors(database, w.cache, above=1)
     again = await index.index_vectors(database, w.cache, above=1)
 
-    ann, ben = await compose(w, settings=LARGE), await compose(w, BEN, settings=LARGE)
+    ann, ben = [await compose(w, who, settings=LARGE, policies=APPROXIMATE) for who in (ANN, BEN)]
 
     step = next(s for s in ann.report.graph if s.strategy == "embedding")
     assert (step.way, step.failed, step.candidates > 3) == ("approximate", "", True)

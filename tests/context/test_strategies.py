@@ -113,7 +113,8 @@ async def test_approximate_answers_are_the_reader_s_own_however_near_hidden_ones
     async def found() -> tuple[str, object]:
         await w.follow()
         await index.index_vectors(database, w.cache, above=1)
-        made = await compose(w, ANN, asked, strategies={"embedding": STRATEGIES["embedding"]}, settings=settings)
+        only = {"embedding": STRATEGIES["embedding"]}
+        made = await compose(w, ANN, asked, strategies=only, settings=settings, policies=world.APPROXIMATE)
         return made.report.graph[0].way, made.report.found
 
     before = await found()

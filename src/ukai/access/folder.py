@@ -60,7 +60,7 @@ class Access:
         )
 
     def holds(self, who: Caller, right: str) -> Decision:
-        """Whether the caller holds `impersonate`, `audit`, `upload` or `promote`."""
+        """Whether the caller holds `impersonate`, `audit`, `upload`, `promote` or `approximate`."""
         member = rule.member(who, self.policies, right=right, agent="", channel=None)
         return say.simple(right, "here", [member], self.policies)
 

@@ -12,7 +12,7 @@ from ukai.access.record import ALL, NONE, Fields
 from ukai.kit import document, glob, shape, suggest
 from ukai.kit.finding import Finding
 
-Right = Literal["invoke", "read", "write", "send", "impersonate", "audit", "upload", "promote"]
+Right = Literal["invoke", "read", "write", "send", "impersonate", "audit", "upload", "promote", "approximate"]
 RIGHTS: tuple[str, ...] = get_args(Right)
 
 CHANNELS = ("cli", "web", "rest", "mcp", "slack", "openai", "a2a", "schedule", "workflow")
@@ -30,6 +30,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "audit": (),
     "upload": (),
     "promote": (),
+    "approximate": (),
 }
 """Right -> the keys that say of what; the first of each is required."""
 

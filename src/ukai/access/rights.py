@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ukai.access import fingerprint, rows, rule, say, why, write
+from ukai.access import fingerprint, owners, rows, rule, say, why, write
 from ukai.access.caller import Audience
 from ukai.access.decision import Decision
 from ukai.access.field_policy import Allowlist
@@ -103,16 +103,36 @@ class Rights:
             left = NONE if withheld is ALL or left is ALL else left - withheld
         return NONE if left is ALL else left
 
+    @cached_property
+    def approximate(self) -> bool:
+        """Whether an approximate index may answer them, which lets hidden records move what it finds near."""
+        return say.simple("approximate", "here", self._members("approximate"), self.policies).allowed
+
     def sql(self, alias: str = "n", owning: Sequence[OwningEdge] = ()) -> tuple[str, list[Any]]:
         """`(text, params)`: a boolean expression over `node alias` that is true for the records they may read.
 
         Owners are looked up along `owning` in `edge` and `node`. Text for `%s` parameters, to be put in a `where`.
         """
-        bound = self.allowlist.types()
-        if self.types is not None:
-            bound = self.types if bound is None else bound & self.types
-        clause = rows.readable(self.reading.members, types=bound, alias=alias, owning=owning)
+        clause = rows.readable(self.reading.members, types=self._bound, alias=alias, owning=owning)
         return clause.text, list(clause.params)
+
+    def sql_among(
+        self, asked: tuple[str, Sequence[Any]], owning: Sequence[OwningEdge] = ()
+    ) -> tuple[str, list[Any]] | None:
+        """`(text, params)`: selects the ids of the living rows of `node n` for which `asked` holds and that they may
+        read, the same ones that `sql` finds, asking each owner once.
+
+        For many rows: an owner may be dear to ask. None where nothing passes from owners.
+        """
+        rows_asked = rows.Clause(text=asked[0], params=tuple(asked[1]))
+        clause = owners.among(self.reading.members, types=self._bound, owning=owning, asked=rows_asked)
+        return None if clause is None else (clause.text, list(clause.params))
+
+    @property
+    def _bound(self) -> frozenset[str] | None:
+        """The types of which anything may be read; None: all."""
+        bound = self.allowlist.types()
+        return bound if self.types is None else self.types if bound is None else bound & self.types
 
     @cached_property
     def principals_hash(self) -> str:
@@ -122,7 +142,15 @@ class Rights:
             types=self.types,
             agents=self.agents,
             allowlist=self.allowlist,
-            members=zip(self.invokers, self.reading.members, self.writers, self.tellers, self.senders, strict=True),
+            members=zip(
+                self.invokers,
+                self.reading.members,
+                self.writers,
+                self.tellers,
+                self.senders,
+                self._members("approximate"),
+                strict=True,
+            ),
         )
 
     @cached_property

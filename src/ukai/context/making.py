@@ -7,6 +7,7 @@ known as ids and numbers; its words are read and checked again each time.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import time
@@ -28,7 +29,8 @@ from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
 from ukai.context.settings import DEFAULT, Settings
 from ukai.context.strategies import STRATEGIES
-from ukai.context.strategies.asked import Asked, Candidate, Strategy
+from ukai.context.strategies.asked import Asked, Candidate, Near, Strategy
+from ukai.context.strategies.embedding import near_to
 from ukai.context.view import View, with_vectors
 from ukai.context.view import read as read_view
 from ukai.kit import canonical, handle, words
@@ -309,10 +311,12 @@ async def asked_of(
 ) -> Asked:
     """The question before any strategy has run, with the view of its scope."""
     kept = kept or caching.Views()
-    bounds = caching.Bounds(in_memory=settings.in_memory, exact=settings.exact)
+    exact = settings.exact if scope.rights.approximate else settings.in_memory
+    bounds = caching.Bounds(in_memory=settings.in_memory, exact=exact)
     view = await kept.get(tx, scope, types=library.types, cache=library.cache, bounds=bounds)
+    ann = None
     if view is None:
-        view = await _wide(tx, scope, question, library, settings)
+        view, ann = await _wide(tx, scope, question, library, settings)
     return Asked(
         tx=tx,
         scope=scope,
@@ -322,32 +326,38 @@ async def asked_of(
         cache=library.cache,
         settings=settings,
         view=view,
+        ann=ann,
     )
 
 
 async def _wide(
     tx: store.Transaction, scope: CompiledScope, question: str, library: reading.Library, settings: Settings
-) -> View:
-    """Of a scope that is too large to be looked at as a whole: what shares a word, is named, or is pinned."""
+) -> tuple[View, Near | None]:
+    """Of a scope that is too large to be looked at as a whole: what shares a word, is named, pinned, or lies near."""
+    ann = None
+    if library.cache is not None and scope.rights.approximate:
+        vector = (await asyncio.to_thread(library.cache.embedder.embed, [question]))[0]
+        ann = await near_to(tx, scope, vector, settings)
     near = await listing.matching(tx, scope.clause, words.terms(question), settings.composition_cap)
     named = await names.named(tx, question, reader=scope, types=library.types)
     owned = await rows.under(tx, scope.clause, [n.node.id for n in named], scope.owning, settings.composition_cap)
     pinned = await rows.by_handle(tx, [h for name in sorted(scope.pinned) if (h := handle.parse(name)) is not None])
-    wanted = sorted({*near, *owned, *(n.id for n in pinned.values())})
+    found = [] if ann is None else [node for node, _, _ in ann.found]
+    wanted = sorted({*near, *owned, *(n.id for n in pinned.values()), *found})
     view = await read_view(tx, scope, library.types, await listing.listed_of(tx, scope.clause, wanted))
-    return await with_vectors(tx, view, library.cache) if library.cache else view
+    return await with_vectors(tx, view, library.cache) if library.cache else view, ann
 
 
 async def _ann_recall(ask: Asked) -> float | None:
     """Now and then an approximate answer is held against the exact one; which ones is drawn from the question."""
-    if ask.ann is None or not ask.ann[0]:
+    if ask.ann is None or not ask.ann.found:
         return None
     drawn = int.from_bytes(hashlib.sha256(ask.question.encode("utf-8", "surrogatepass")).digest()[:4]) / 2**32
     if drawn >= ask.settings.ann_sample:
         return None
-    near, vector = ask.ann
-    exact = await listing.nearest_exactly(ask.tx, ask.scope.clause, vector, len(near))
-    return len(set(near) & set(exact)) / len(exact) if exact else None
+    near = {(node, part) for node, part, _ in ask.ann.found}
+    exact = await listing.nearest_exactly(ask.tx, ask.scope.clause, ask.ann.vector, len(near))
+    return len(near & set(exact)) / len(exact) if exact else None
 
 
 def _mismatched(assembled: assembly.Assembled) -> Iterator[str]:

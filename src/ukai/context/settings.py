@@ -30,9 +30,10 @@ class Settings:
     rerank: Some = 200
     """A model puts at most so many sections in order, the best by their scores; the others follow as they stood."""
     exact: Count = 10_000
-    """Up to so many items in scope, vectors are compared one by one; above, by the approximate index."""
+    """Above so many items in scope, whoever `access/` grants `approximate` is answered by the approximate index."""
     in_memory: Count = 250_000
-    """Up to so many records in scope, words are weighed over all of them; above, over those that share one."""
+    """Up to so many records in scope, words are weighed over all of them, above over those that share one; up to so
+    many items vectors are compared one by one."""
     near: Some = 100
     """So many nearest items are asked of the approximate index: in a scope of a tenth it looks at eleven for each."""
     strategy_cap: Some = 300

@@ -35,6 +35,14 @@ class Candidate(NamedTuple):
     """Characters of its text, as the index counted them."""
 
 
+class Near(NamedTuple):
+    """What the approximate index says lies near a vector."""
+
+    found: Sequence[tuple[UUID, str, float]]
+    """`(node, part, cosine)` of passages, the nearest first."""
+    vector: Sequence[float]
+
+
 @dataclass(kw_only=True, eq=False)
 class Asked:
     """One question while it is worked on. Strategies read what earlier ones left; each returns rows of `view`."""
@@ -62,8 +70,8 @@ class Asked:
     """Row -> the strategies that found it, so far."""
     notes: dict[str, str] = field(default_factory=dict[str, str])
     """Strategy -> the way it took, where it has several."""
-    ann: tuple[Sequence[tuple[UUID, str]], Sequence[float]] | None = None
-    """An approximate answer and the vector it was for: to be checked now and then."""
+    ann: Near | None = None
+    """What the approximate index said, where it was asked: to be checked now and then."""
     _known: tuple[tuple[Any, Any], NDArray[np.float64]] | None = None
 
     @property

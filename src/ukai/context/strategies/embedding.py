@@ -1,27 +1,39 @@
 """Meaning: the items whose texts lie nearest to the question. Fires where there is a model.
 
-Count first: up to `Settings.exact` items every vector is compared, which misses nothing and tells nothing; above, the
-approximate index is asked under the scope's clause, in relaxed order, and what it gives is sorted again.
+Every vector is compared, which misses nothing and tells nothing. Above `Settings.exact` items, and only for those to
+whom `access/` grants `approximate`, the approximate index is asked under the scope's clause instead, in relaxed order,
+and what it gives is sorted again. Items too many to hold their vectors are not compared by meaning without that grant.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ukai import store
+from ukai.context.clause import CompiledScope
 from ukai.context.rows import views
-from ukai.context.strategies.asked import Asked, Strategy
+from ukai.context.settings import Settings
+from ukai.context.strategies.asked import Asked, Near, Strategy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 async def find(ask: Asked) -> Sequence[int]:
     """The nearest items by cosine."""
     assert ask.cache is not None
+    if not _is_held(ask) and not ask.scope.rights.approximate:
+        ask.notes["embedding"] = "too many"
+        return []
     vectors = await asyncio.to_thread(ask.cache.embedder.embed, ask.questions)
-    if ask.view.vectors is None:
+    if not _is_held(ask):
         return await _approximately(ask, vectors)
-    ask.notes["embedding"] = "exact"
+    # A view made for one question has what lies near it from the index, and compares what it has.
+    ask.notes["embedding"] = "exact" if ask.ann is None else "approximate"
     found = [ask.view.cosine(v) for v in vectors]
     if not found or found[0] is None:
         return []
@@ -30,16 +42,25 @@ async def find(ask: Asked) -> Sequence[int]:
     return ask.best(whole, ask.settings.strategy_cap + 1, np.flatnonzero(whole > 0))
 
 
-async def _approximately(ask: Asked, vectors: np.ndarray) -> Sequence[int]:
+def _is_held(ask: Asked) -> bool:
+    return ask.view.vectors is not None
+
+
+async def near_to(tx: store.Transaction, scope: CompiledScope, vector: NDArray[np.float32], settings: Settings) -> Near:
+    """What the approximate index says lies near `vector` in the scope."""
+    given = [float(x) for x in vector]
+    return Near(found=await views.nearest(tx, scope.clause, given, settings.near), vector=given)
+
+
+async def _approximately(ask: Asked, vectors: NDArray[np.float32]) -> Sequence[int]:
     ask.notes["embedding"] = "approximate"
     cosines: list[np.ndarray] = []
     taken: dict[int, None] = {}
     for vector in vectors:
-        given: list[float] = [float(x) for x in vector]
-        near = await views.nearest(ask.tx, ask.scope.clause, given, ask.settings.near)
-        ask.ann = ask.ann or ([(node, part) for node, part, _ in near], given)
+        near = await near_to(ask.tx, ask.scope, vector, ask.settings)
+        ask.ann = ask.ann or near
         found: dict[int, float] = {}
-        for node, part, cosine in near:
+        for node, part, cosine in near.found:
             row = ask.view.row_of(node, part)
             if row is not None:
                 found.setdefault(row, cosine)
@@ -56,5 +77,5 @@ STRATEGY = Strategy(
     fires=lambda ask: ask.cache is not None,
     find=find,
     timeout_ms=lambda s: s.search_ms,
-    reads=lambda ask: ask.view.vectors is None,
+    reads=lambda ask: not _is_held(ask),
 )
