@@ -15,7 +15,7 @@ def dumps(value: Any) -> str:
 
     Instants are written in UTC with a final Z, decimals as strings, so that nothing is rounded on the way.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain)
+    return _ENCODER.encode(value)
 
 
 def sha256(value: Any) -> str:
@@ -42,3 +42,7 @@ def _plain(value: object) -> object:
     if isinstance(value, set | frozenset):
         return sorted(value)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     raise TypeError(f"{type(value).__name__} has no canonical JSON form")
+
+
+# One for all: `json.dumps` makes a new one for each value.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain)
