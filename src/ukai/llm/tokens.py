@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from importlib import import_module, util
 from threading import Lock
@@ -19,7 +17,6 @@ BYTES_PER_TOKEN = 2.0
 three bytes a token would let both overrun a budget. Prose has six, and is counted three times over."""
 SAFETY: Mapping[str, float] = MappingProxyType({"anthropic": 1.15})
 """Provider -> what its own count exceeds o200k_base by. Others: 1. Calibrate from the usage that providers report."""
-REMEMBERED = 20_000
 
 
 class O200k:
@@ -29,7 +26,6 @@ class O200k:
         self._load = load or _encoding
         self._loaded: Any = None
         self._lock = Lock()
-        self._counts: OrderedDict[bytes, int] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -37,24 +33,18 @@ class O200k:
         return ENCODING
 
     def count(self, text: str) -> int:
-        """Tokens of `text`, remembered by content. A lone surrogate counts as one replacement character."""
+        """Tokens of `text`. A lone surrogate counts as one replacement character.
+
+        Nothing is remembered: to know a text again costs about what it takes to count it, 1.2 and 2.2 us for 400
+        characters.
+        """
         if not text:
             return 0
-        readable = text.encode("utf-8", "replace")
-        key = hashlib.blake2b(readable, digest_size=16).digest()
-        with self._lock:
-            known = self._counts.get(key)
-            if known is not None:
-                self._counts.move_to_end(key)
-                return known
-            if self._loaded is None:
-                self._loaded = self._load()
-        number = int(self._loaded.count(readable.decode("utf-8")))
-        with self._lock:
-            self._counts[key] = number
-            if len(self._counts) > REMEMBERED:
-                self._counts.popitem(last=False)
-        return number
+        if self._loaded is None:
+            with self._lock:
+                self._loaded = self._loaded or self._load()
+        readable = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+        return int(self._loaded.count(readable))
 
 
 class Estimate:
