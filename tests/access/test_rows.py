@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -104,9 +105,17 @@ def loaded(connection: psycopg.Connection) -> dict[str, access.Record]:
 
 
 def found(connection: psycopg.Connection, rights: access.Rights) -> set[str]:
+    """In both ways: each row for itself, and all of them together."""
     text, params = rights.sql("n", OWNING)
-    rows = connection.execute(f"select n.key from node n where n.alive and {text}", params)  # type: ignore
-    return {row[0] for row in rows}
+    one_by_one = keys(connection, f"n.alive and {text}", params)
+    together = rights.sql_among(("array(select id from node)", []), OWNING)
+    if together is not None:
+        assert keys(connection, *together) == one_by_one
+    return one_by_one
+
+
+def keys(connection: psycopg.Connection, text: str, params: Any) -> set[str]:
+    return {row[0] for row in connection.execute(f"select n.key from node n where {text}", params)}  # type: ignore
 
 
 @SLOW
@@ -142,6 +151,43 @@ def test_sql_and_python_agree_along_owning_edges(connection, policies, nodes, ed
         assert found(connection, rights) == {key for key, r in records.items() if rights.read(r).allowed}
     finally:
         connection.rollback()
+
+
+LINKS: dict[str, Any] = {
+    "gives": {"type": "A"},
+    "gives, dead": {"type": "A", "alive": False},
+    "gives, closed": {"type": "A", "readers": []},
+    "takes": {"type": "B"},
+    "neither": {"type": "C"},
+}
+
+
+def test_every_chain_of_owners_is_decided_alike(connection):
+    """By each row for itself, by all together, by the last ones alone, and in Python."""
+    policies = [
+        {"id": "a", "allow": "read", "records": {"types": ["A"]}, "to": ["public"], "and_owned": True},
+        {"id": "b", "deny": "read", "records": {"types": ["B"]}, "to": ["public"], "and_owned": True},
+    ]
+    folder, findings = worlds.folder({"groups": {}}, policies)
+    rights = folder.rights(folder.audience(["ann@x.com"]), "bot")
+    chains = [("neither", *c) for n in (1, 2, 3) for c in itertools.product(LINKS, repeat=n)]
+    chains += [("neither", *["neither"] * n, *end) for n in (2, 3, 4) for end in itertools.product(LINKS, repeat=2)]
+    nodes: list[Any] = []
+    edges: list[Any] = []
+    for chain in chains:
+        edges += [("about", len(nodes) + i, len(nodes) + i + 1, True) for i in range(len(chain) - 1)]
+        nodes += [{"path": "", "readers": None, "props": {}, "state": None, "alive": True} | LINKS[c] for c in chain]
+    store(connection, nodes, edges)
+    first = [UUID(int=n) for n, node in enumerate(nodes) if n == 0 or (n - 1, n) not in {e[1:3] for e in edges}]
+
+    expected = {key for key, r in loaded(connection).items() if rights.read(r).allowed}
+    alone = rights.sql_among(("%s::uuid[]", [first]), OWNING)
+
+    assert findings == []
+    assert 100 < len(expected) < len(nodes) - 100
+    assert found(connection, rights) == expected
+    assert alone is not None
+    assert keys(connection, *alone) == expected & {str(id.int) for id in first}
 
 
 def test_the_table_of_cases_holds_in_sql_too(connection):

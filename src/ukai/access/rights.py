@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ukai.access import fingerprint, owners, rows, rule, say, why, write
+from ukai.access import fingerprint, rows, rule, say, why, write
 from ukai.access.caller import Audience
+from ukai.access.clause import Clause
 from ukai.access.decision import Decision
 from ukai.access.field_policy import Allowlist
 from ukai.access.policy import Policy
@@ -117,15 +118,14 @@ class Rights:
         return clause.text, list(clause.params)
 
     def sql_among(
-        self, asked: tuple[str, Sequence[Any]], owning: Sequence[OwningEdge] = ()
+        self, ids: tuple[str, Sequence[Any]], owning: Sequence[OwningEdge] = ()
     ) -> tuple[str, list[Any]] | None:
-        """`(text, params)`: selects the ids of the living rows of `node n` for which `asked` holds and that they may
-        read, the same ones that `sql` finds, asking each owner once.
+        """`(text, params)`: true for the living rows of `node n` that the array `ids` names and for which `sql` holds.
 
-        For many rows: an owner may be dear to ask. None where nothing passes from owners.
+        For many rows: it asks each owner once. None where nothing passes from owners; then `sql` asks none.
         """
-        rows_asked = rows.Clause(text=asked[0], params=tuple(asked[1]))
-        clause = owners.among(self.reading.members, types=self._bound, owning=owning, asked=rows_asked)
+        array = Clause(text=ids[0], params=tuple(ids[1]))
+        clause = rows.among(self.reading.members, types=self._bound, owning=owning, ids=array)
         return None if clause is None else (clause.text, list(clause.params))
 
     @property

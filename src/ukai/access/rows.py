@@ -7,26 +7,16 @@ and nothing else. A property test holds this rendering and `rule.py` to the same
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from ukai.access import owners
+from ukai.access.clause import FALSE, TRUE, Clause, every, no, one_of, put, some
 from ukai.access.condition import Values
 from ukai.access.record import OWNERS_DEPTH, OwningEdge
 from ukai.access.rule import Member, Rule
 
 _ALIAS = re.compile(r"[a-z_][a-z0-9_]{0,30}\Z")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Clause:
-    """A piece of SQL that is true or false, never null, with its parameters in the order of their places."""
-
-    text: str
-    params: tuple[Any, ...] = ()
-
-
-TRUE, FALSE = Clause(text="true"), Clause(text="false")
 
 
 def readable(
@@ -38,36 +28,32 @@ def readable(
     """
     if not _ALIAS.match(alias):
         raise ValueError(f"not an alias: {alias!r}")
-    bound = TRUE if types is None else _one_of(f"{alias}.type", types)
-    return every([bound, *(_Rendering(m, owning).whole(alias) for m in members)]) if members else FALSE
+    return _by_all(members, types, alias, owning, owners.joined)
 
 
-def every(clauses: Iterable[Clause]) -> Clause:
-    """All of them hold."""
-    found = [c for c in clauses if c != TRUE]
-    if FALSE in found:
-        return FALSE
-    return _joined(" and ", found) if found else TRUE
+def among(
+    members: Sequence[Member], *, types: frozenset[str] | None, owning: Sequence[OwningEdge], ids: Clause
+) -> Clause | None:
+    """True for the rows of `node n` that the array `ids` names, live, and for which `readable` holds.
+
+    What holds of an owner is worked out once for all of them. None where nothing passes from owners.
+    """
+    if not owning or not any(r.policy.and_owned for m in members for r in (*m.allows, *m.denies)):
+        return None
+    whole, steps = _by_all(members, types, "n", owning, owners.known), owners.steps(owning, ids)
+    found = f"select n.id from node n where {owners.is_at('n', 0)} and n.alive and {whole.text}"  # noqa: S608
+    return put(f"n.id = any(array(with {steps.text} {found}))", steps, whole)
 
 
-def some(clauses: Iterable[Clause]) -> Clause:
-    """At least one of them holds."""
-    found = [c for c in clauses if c != FALSE]
-    if TRUE in found:
-        return TRUE
-    return _joined(" or ", found) if found else FALSE
-
-
-def no(clause: Clause) -> Clause:
-    """It does not hold."""
-    if clause in (TRUE, FALSE):
-        return FALSE if clause == TRUE else TRUE
-    return Clause(text=f"not {clause.text}", params=clause.params)
-
-
-def _joined(word: str, clauses: Sequence[Clause]) -> Clause:
-    text = word.join(c.text for c in clauses)
-    return Clause(text=f"({text})", params=tuple(p for c in clauses for p in c.params))
+def _by_all(
+    members: Sequence[Member],
+    types: frozenset[str] | None,
+    alias: str,
+    owning: Sequence[OwningEdge],
+    way: owners.Way,
+) -> Clause:
+    bound = TRUE if types is None else one_of(f"{alias}.type", types)
+    return every([bound, *(_Rendering(m, owning, way).whole(alias) for m in members)]) if members else FALSE
 
 
 @dataclass(frozen=True)
@@ -76,6 +62,7 @@ class _Rendering:
 
     member: Member
     owning: Sequence[OwningEdge]
+    way: owners.Way
 
     def whole(self, alias: str) -> Clause:
         granted = some([*(_selects(alias, r) for r in self.member.allows), self.through(alias, OWNERS_DEPTH)])
@@ -94,7 +81,7 @@ class _Rendering:
             covered = some([*(_selects(owner, r) for r in passing), self.through(owner, depth - 1)])
             return every([self.is_reader(owner), covered, no(self.is_denied(owner, depth - 1))])
 
-        return self._some_owner(alias, is_open)
+        return self._some_owner(alias, depth, is_open)
 
     def is_denied(self, alias: str, depth: int) -> Clause:
         return some([*(_selects(alias, r) for r in self.member.denies), self.denies_above(alias, depth)])
@@ -103,31 +90,21 @@ class _Rendering:
         passing = [r for r in self.member.denies if r.policy.and_owned]
         if not passing or depth == 0:
             return FALSE
-        return self._some_owner(
-            alias, lambda owner: some([*(_selects(owner, r) for r in passing), self.denies_above(owner, depth - 1)])
-        )
 
-    def _some_owner(self, alias: str, holds: Callable[[str], Clause]) -> Clause:
-        edge, owner = f"{alias}_e", f"{alias}_o"
-        ends = {"from": ("src", "dst"), "to": ("dst", "src")}
-        sides: list[Clause] = []
-        for owned_side, (here, there) in ends.items():
-            types = [e.edge for e in self.owning if e.owned_side == owned_side]
-            if types:
-                ids = Clause(text=f"{edge}.{here} = {alias}.id and {owner}.id = {edge}.{there}")
-                sides.append(every([ids, _one_of(f"{edge}.type", types)]))
-        joined, inside = some(sides), holds(owner)
-        if FALSE in (joined, inside):
-            return FALSE
-        source = f"from edge {edge} join node {owner} on {joined.text}"
-        text = f"exists (select 1 {source} where {edge}.alive and {owner}.alive and {inside.text})"
-        return Clause(text=text, params=joined.params + inside.params)
+        def is_hit(owner: str) -> Clause:
+            return some([*(_selects(owner, r) for r in passing), self.denies_above(owner, depth - 1)])
+
+        return self._some_owner(alias, depth, is_hit)
+
+    def _some_owner(self, alias: str, depth: int, holds: Callable[[str], Clause]) -> Clause:
+        inside = holds(f"{alias}_o") if self.owning else FALSE
+        return FALSE if inside == FALSE else self.way(alias, OWNERS_DEPTH - depth + 1, self.owning, inside)
 
 
 def _selects(alias: str, rule: Rule) -> Clause:
     """Whether the policy speaks of the row itself."""
     policy = rule.policy
-    types = TRUE if policy.types is None else _one_of(f"{alias}.type", policy.types)
+    types = TRUE if policy.types is None else one_of(f"{alias}.type", policy.types)
     paths = TRUE
     if policy.paths is not None:
         text = f"(coalesce({alias}.path, '') || '/') ~ any(%s::text[])"
@@ -146,7 +123,3 @@ def _holds(alias: str, field: str, values: Values) -> Clause:
     wanted = "jsonb_typeof(v.e) || ':' || (v.e #>> '{}') = any(%s::text[])"
     text = f"exists (select 1 from jsonb_array_elements({elements}) as v(e) where {wanted})"  # noqa: S608
     return Clause(text=text, params=(*params * 3, values.tokens()))
-
-
-def _one_of(column: str, names: Iterable[str]) -> Clause:
-    return Clause(text=f"{column} = any(%s::text[])", params=(sorted(names),))
