@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal
 
+from ukai.kit import light
+
 
 class _All(Enum):
     ALL = "*"
@@ -23,7 +25,7 @@ OWNERS_DEPTH = 4
 """How many owning edges rights travel. Whoever loads records need not look further."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@light.value
 class Record:
     """One record as it is stored, with the records that own it."""
 

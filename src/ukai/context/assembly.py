@@ -149,7 +149,7 @@ def again(
     items, put_aside = _offloaded(items, ref)
     by_id = {i.id: i for i in items}
     units = [
-        sections.Unit(subjects=tuple(_subject(by_id, id, place, elements) for id, elements in members))
+        sections.Unit(subjects=tuple([_subject(by_id, id, place, elements) for id, elements in members]))
         for place, members in outline.units
     ]
     layout = document.Layout(units, body=templates.Bodies(shelf), shaped=outline.shapes, items=by_id)
@@ -159,7 +159,7 @@ def again(
 
 
 def _subject(items: Mapping[str, Item], id: str, place: str, elements: Sequence[str]) -> Subject:
-    return Subject(item=items[id], place=place, elements=tuple(items[e] for e in elements))
+    return Subject(item=items[id], place=place, elements=tuple([items[e] for e in elements]))
 
 
 def _outline(made: cut.Cut) -> Outline:
@@ -198,20 +198,24 @@ def _offloaded(items: Sequence[Item], ref: Callable[[str, str], str]) -> tuple[l
     kept: list[Item] = []
     aside: list[Offloaded] = []
     for item in items:
-        text, fields = item.text, dict(item.fields)
+        text, fields = item.text, item.fields
         if offload.is_oversized(text):
             name = ref(item.id, "text")
             aside.append(Offloaded(ref=name, item=item.id, field="text", size=len(text)))
             text = offload.placeholder(text, name)
         for key, value in item.fields.items():
-            if value is None or isinstance(value, int | float):
+            if isinstance(value, str):
+                said = value
+            elif value is None or isinstance(value, int | float):
                 continue
-            said = value if isinstance(value, str) else canonical.dumps(value)
+            else:
+                said = canonical.dumps(value)
             if offload.is_oversized(said):
                 name = ref(item.id, key)
                 aside.append(Offloaded(ref=name, item=item.id, field=key, size=len(said)))
-                fields[key] = offload.placeholder(said, name)
-        kept.append(item if text == item.text and fields == item.fields else replace(item, text=text, fields=fields))
+                fields = {**fields, key: offload.placeholder(said, name)}
+        same = text is item.text and fields is item.fields
+        kept.append(item if same else replace(item, text=text, fields=fields))
     return kept, aside
 
 

@@ -21,11 +21,10 @@ async def fetch(
     tx: store.Transaction, scope: CompiledScope, library: reading.Library, candidates: Sequence[Candidate]
 ) -> list[Item]:
     """The candidates as items, in their order; what may not be read (any more) is absent, as if never found."""
-    nodes = await stored(tx, scope, sorted({c.node for c in candidates}))
-    shown = await let_out(tx, scope, library, nodes)
     wanted: dict[UUID, dict[str, Candidate]] = {}
     for c in candidates:
         wanted.setdefault(c.node, {})[c.id] = c
+    shown = await let_out(tx, scope, library, await stored(tx, scope, list(wanted)))
     made = {
         item.id: item
         for node, found in shown.items()
@@ -53,13 +52,13 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
     schema_hash = kind.content_hash if kind else ""
     if (c := wanted.get(name)) is not None:
         titled = counted.title_field(record.fields)
-        spoken = {p.field for p in parts} | {titled} | reading.about_access(kind)
+        spoken = {titled, *[p.field for p in parts], *reading.about_access(kind)}
         yield Item(
             id=name,
             path=record.path or "",
             kind=record.type,
             title=shown.title,
-            text="\n".join(p.text for p in parts if p.field != titled and not view.is_a_part(kind, p.field, p.part)),
+            text="\n".join([p.text for p in parts if p.field != titled and not view.is_a_part(kind, p.field, p.part)]),
             fields={k: v for k, v in record.fields.items() if k not in spoken and v not in (None, "", [])},
             schema_hash=schema_hash,
             at=shown.at,
@@ -67,6 +66,8 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
             why=c.why,
             pinned=c.pinned,
         )
+    if len(wanted) == (c is not None):
+        return
     for p in parts:
         if view.is_a_part(kind, p.field, p.part) and (c := wanted.get(f"{name}/{view.part_of(p.part)}")) is not None:
             yield Item(

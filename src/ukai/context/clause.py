@@ -8,7 +8,7 @@ rights reach, that is written out, as `**`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Protocol
@@ -20,6 +20,8 @@ from ukai.context import rows
 from ukai.context.scope import Scope
 from ukai.graph import schema
 from ukai.kit import canonical, glob, handle
+
+_Fits = Callable[[str], object] | None
 
 
 class Named(Protocol):
@@ -72,17 +74,38 @@ class CompiledScope:
     @cached_property
     def clause(self) -> rows.Clause:
         """In SQL: true for the rows of `node n` that it covers and the caller may read."""
-        text, params = self.rights.sql("n", self.owning)
+        clause = self._covered_and(self.rights.sql("n", self.owning))
+        if self.rights.sql_among(("null", ()), self.owning) is None:
+            return clause
+        text, params = self._covered_and(self._within or ("true", ()))
+        candidates = f"select n.id from node n where n.alive and {text}", params  # noqa: S608
+        return rows.Together(clause, among=self._among, candidates=candidates)
+
+    def _among(self, ids: rows.Clause) -> rows.Clause:
+        among = self.rights.sql_among(ids, self.owning)
+        assert among is not None  # whoever has a clause `Together` has rights that pass from owners
+        return self._covered_and(among)
+
+    def _covered_and(self, clause: rows.Clause) -> rows.Clause:
+        """All scopes cover the row of `node n`, and `clause` holds."""
         covered = [_covered(s) for s in self.scopes] or [("false", [])]
-        whole = " and ".join([*(c[0] for c in covered if c[0] != "true"), text])
-        clause = f"({whole})", [*(p for c in covered for p in c[1]), *params]
-        within = self._within
-        return clause if within is None else rows.Narrow(clause, within)
+        parts = [*(c for c in covered if c[0] != "true"), clause]
+        return f"({' and '.join(c[0] for c in parts)})", [p for c in parts for p in c[1]]
 
     def covers(self, node: Named) -> bool:
         """Whether all scopes cover the record: the same rule as in `clause`, without the rights."""
-        handle, path = node.handle, node.path or ""
-        return bool(self.scopes) and all(_covers(s, handle, path) for s in self.scopes)
+        place, tests = f"{node.path or ''}/", self._tests
+        for named, inside, outside in tests:
+            if not (inside and inside(place)) and not (named and node.handle in named):
+                return False
+            if outside and outside(place):
+                return False
+        return bool(tests)
+
+    @cached_property
+    def _tests(self) -> list[tuple[frozenset[str], _Fits, _Fits]]:
+        """Of each scope: what it names, and what fits its globs and its exceptions; None for none."""
+        return [(frozenset(s.static_ids), _anywhere(s.globs), _anywhere(s.exclude)) for s in self.scopes]
 
     def admits(self, record: Record) -> bool:
         """In Python: whether it covers the record (given with its owners) and the caller may read anything of it."""
@@ -99,7 +122,7 @@ class CompiledScope:
         for id, record in (await rows.records(tx, inside, self.owning)).items():
             visible = self.rights.visible(record)
             if visible is not None:
-                owners = tuple(self._above(record))
+                owners = tuple(self._above(record)) if record.owners else ()
                 result[id] = replace(visible, owners=owners) if owners else visible
         return result
 
@@ -113,9 +136,9 @@ class CompiledScope:
 
     @property
     def _within(self) -> rows.Clause | None:
-        """All that may be readable, cheaply found: what policies select themselves, and what that owns.
+        """True for all that may be readable, cheaply found: what policies select themselves, and what that owns.
 
-        None where rights do not pass along edges, or where several people are asked for at once: they may read one
+        None where no rights are allowed along edges, or where several people are asked for at once: they may read one
         record for the sake of different owners.
         """
         members = self.rights.reading.members
@@ -123,7 +146,8 @@ class CompiledScope:
             return None
         # An owner gives rights whatever of its own fields and types the agent may see.
         anything = replace(self.rights, allowlist=type(self.rights.allowlist)(), types=None)
-        return rows.owned_by(anything.sql("r", ()), self.owning)
+        text, params = rows.owned_by(anything.sql("r", ()), self.owning)
+        return f"n.id in ({text})", params
 
 
 def _written(scope: Scope) -> list[list[str]]:
@@ -131,16 +155,11 @@ def _written(scope: Scope) -> list[list[str]]:
 
 
 @lru_cache(maxsize=4096)
-def _anywhere(globs: tuple[str, ...]) -> re.Pattern[str] | None:
+def _anywhere(globs: tuple[str, ...]) -> _Fits:
     """One expression for all of `globs`; None for none. Held against the whole of `path + "/"`."""
-    return re.compile("|".join(f"(?:{glob.compile(g).regex.pattern})" for g in globs), re.DOTALL) if globs else None
-
-
-def _covers(scope: Scope, handle: str, path: str) -> bool:
-    place = f"{path}/"
-    inside, outside = _anywhere(scope.globs), _anywhere(scope.exclude)
-    named = handle in scope.static_ids or (inside is not None and inside.fullmatch(place) is not None)
-    return named and (outside is None or outside.fullmatch(place) is None)
+    if not globs:
+        return None
+    return re.compile("|".join(f"(?:{glob.compile(g).regex.pattern})" for g in globs), re.DOTALL).fullmatch
 
 
 def _covered(scope: Scope) -> rows.Clause:

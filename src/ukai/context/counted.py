@@ -45,7 +45,11 @@ def counted(passage: Passage, *, path: str, key: str, fields: Mapping[str, Any])
 
 def title_field(fields: Mapping[str, Any]) -> str:
     """The field by which a record is called; empty where it has none."""
-    return next((f for f in TITLES if isinstance(fields.get(f), str) and fields[f].strip()), "")
+    for field in TITLES:
+        value = fields.get(field)
+        if isinstance(value, str) and value.strip():
+            return field
+    return ""
 
 
 def place(path: str, key: str) -> list[str]:

@@ -7,14 +7,16 @@ that belongs to one of those.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
+
+from ukai.kit import light
 
 NO_ORDER = -1
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Item:
     """One thing that may stand in a document, as far as the reader may see it."""
 

@@ -43,8 +43,10 @@ def body(subject: Subject, level: str) -> str:
 def length(subject: Subject) -> int:
     """About how many characters the full body has, without making it."""
     item = subject.item
-    fields = sum(len(k) + len(v if isinstance(v, str) else str(v)) + 3 for k, v in item.fields.items())
-    elements = sum(len(e.title) + len(e.text) + 2 for e in subject.elements)
+    fields = sum([len(k) + len(v if isinstance(v, str) else str(v)) + 3 for k, v in item.fields.items()])
+    if not subject.elements:
+        return fields + len(item.text)
+    elements = sum([len(e.title) + len(e.text) + 2 for e in subject.elements])
     return fields + max(len(item.text), elements)
 
 
@@ -82,6 +84,8 @@ def _text(subject: Subject) -> str:
 def _elements(subject: Subject) -> str:
     """A text that spells its elements out is not followed by them."""
     text = subject.item.text
+    if not subject.elements:
+        return text
     told = [
         " — ".join(filter(None, (f"{n} {_type(e.fields)}".rstrip(), e.text)))
         for n, e in zip(subject.names, subject.elements, strict=True)
@@ -92,10 +96,11 @@ def _elements(subject: Subject) -> str:
 
 def _full(subject: Subject) -> str:
     item = subject.item
+    if not item.fields:
+        return _elements(subject)
     stands = f"{item.path}\n{item.title}\n{item.lead}\n{item.text}"
-    said = ((k, plain(v)) for k, v in sorted(item.fields.items()))
-    fields = [f"{k}: {v}" for k, v in said if v not in stands]
-    return _joined(*fields, _elements(subject))
+    said = [(k, v if isinstance(v, str) else plain(v)) for k, v in sorted(item.fields.items())]
+    return _joined(*[f"{k}: {v}" for k, v in said if v not in stands], _elements(subject))
 
 
 def plain(value: object) -> str:
@@ -106,7 +111,7 @@ def plain(value: object) -> str:
 
 
 def _joined(*parts: str) -> str:
-    return "\n".join(p for p in parts if p)
+    return "\n".join([p for p in parts if p])
 
 
 _BODIES: Mapping[str, Callable[[Subject], str]] = {

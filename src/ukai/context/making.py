@@ -380,10 +380,8 @@ def _shown(report: Report, items: Sequence[Item]) -> tuple[reading.Item, ...]:
 
 
 def _citable(item: Item) -> reading.Item:
-    lead = f"{item.lead}: " if item.lead else ""
-    return reading.Item(
-        handle=item.id, title=item.title, text=lead + item.text if item.text else "", fields=item.fields, at=item.at
-    )
+    text = f"{item.lead}: {item.text}" if item.lead and item.text else item.text
+    return reading.Item(handle=item.id, title=item.title, text=text, fields=item.fields, at=item.at)
 
 
 @cache

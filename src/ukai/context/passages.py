@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, cast
 
 from ukai.graph import schema
+from ukai.kit import light
 
 MAX_CHARACTERS = 4_000
 """Longer texts are cut into passages at paragraph ends: MiniLM reads about 256 tokens, a reader about this much."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Passage:
     """One text of a node."""
 
@@ -35,6 +36,8 @@ def of(kind: schema.Type, props: Mapping[str, Any]) -> list[Passage]:
     found = [p for name in kind.text for p in _field(name, props.get(name))]
     if kind.passages is not None:
         found += _parts(kind.passages, props)
+    if len(found) < 2:
+        return found
     # A long field `turn` and the parts of a `turn` would be called alike: the first one stays, and nothing breaks.
     named = {p.part: p for p in reversed(found)}
     return [

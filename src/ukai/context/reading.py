@@ -21,7 +21,7 @@ from ukai.context.clause import CompiledScope
 from ukai.context.reader import Reader
 from ukai.context.render import templates
 from ukai.graph import schema
-from ukai.kit import figures, handle, words
+from ukai.kit import figures, handle, light, words
 from ukai.llm.cache import Cache
 
 FIGURES = 4
@@ -30,7 +30,7 @@ MOST = 50
 """Items of one result; more are asked for by the cursor."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Item:
     """One thing that was read, as the model gets it and as the record keeps it."""
 
@@ -267,7 +267,7 @@ async def related(
     return items
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Shown:
     """A record as the reader may see it."""
 
@@ -286,8 +286,10 @@ async def shown_of(
     for node in nodes:
         record = seen.get(node.id)
         if record is not None:
-            names = [n for r in (record, *record.owners) if (n := _name(r, library.types.get(r.type)))]
-            title = " · ".join(dict.fromkeys(names))
+            title = _name(record, library.types.get(record.type))
+            if record.owners:
+                names = [title, *(_name(r, library.types.get(r.type)) for r in record.owners)]
+                title = " · ".join(dict.fromkeys(n for n in names if n))
             result[node.id] = Shown(record=record, title=title, at=_said_at(node, record, changed))
     return result
 
@@ -301,7 +303,7 @@ async def last_seen_to_change(
     """
     versions: dict[UUID, int] = {}
     for node in nodes:
-        record = seen.get(node.id)
+        record = seen.get(node.id) if node.version > 1 else None
         if record is not None and not node.fields.keys() <= record.fields.keys():
             version = rows.version_of(record.fields, node.field_versions)
             if version < node.version:
@@ -313,11 +315,10 @@ async def last_seen_to_change(
 
 
 def _name(record: Record, kind: schema.Type | None) -> str:
-    candidates = [*counted.TITLES, *(kind.text[:1] if kind else ())]
-    for field in candidates:
+    for field in (*counted.TITLES, *kind.text[:1]) if kind else counted.TITLES:
         value = record.fields.get(field)
-        if isinstance(value, str) and value.strip():
-            return " ".join(value.split())[:120]
+        if isinstance(value, str) and (name := " ".join(value.split())):
+            return name[:120]
     return record.key
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ukai.context import levels, subject
 from ukai.context.item import Item
 from ukai.context.subject import Subject
-from ukai.kit import canonical
+from ukai.kit import canonical, light
 
 EXPLODED_ABOVE = 5_000
 """Tokens. Source: the composer's article."""
@@ -24,7 +24,7 @@ SHARE = 3
 """And no section takes more than this part of the budget. Source: docs/design/composing.md."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Unit:
     """What is shown or left out as one: a thing, or a family of things with one body."""
 
@@ -41,11 +41,12 @@ class Unit:
 
     def __post_init__(self) -> None:
         first = self.subjects[0]
-        names = sum(len(s.item.path) - s.item.path.rfind("/") for s in self.subjects)
-        made = {"item": first.item, "id": first.item.id, "place": first.place}
+        names = sum([len(s.item.path) - s.item.path.rfind("/") for s in self.subjects])
         # Asked for thousands of times a composition: plain attributes cost a tenth of cached properties.
-        for name, value in (*made.items(), ("size", 1 + (levels.length(first) + names) // 4)):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "item", first.item)
+        object.__setattr__(self, "id", first.item.id)
+        object.__setattr__(self, "place", first.place)
+        object.__setattr__(self, "size", 1 + (levels.length(first) + names) // 4)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from ukai.context.item import Item
+from ukai.kit import light
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Subject:
     """One thing, and what it consists of."""
 

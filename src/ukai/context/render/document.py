@@ -187,6 +187,8 @@ class Layout:
 
     def _is_given(self, unit: Unit, level: str) -> bool:
         """The conversation has all of it at this level or above: a pointer is enough."""
+        if not self._given:
+            return False
         known = [self._given.get(s.item.id) for s in unit.subjects]
         return level != levels.IDENTITY and all(k is not None and levels.at_least(k, level) for k in known)
 

@@ -15,8 +15,10 @@ def name(subject: Subject) -> str:
     """The last segment of its path, its title where that says more, and its handle where it has one."""
     item = subject.item
     said = subject.name
-    if item.title and not _says(f"{item.path}", item.title):
-        said = item.title if _words(said) in _words(item.title) else f"{said} · {item.title}"
+    if item.title:
+        title = _words(item.title)
+        if title.replace(" ", "") not in _words(item.path).replace(" ", ""):
+            said = item.title if _words(said) in title else f"{said} · {item.title}"
     return _on_one_line(f"{said} [{item.id}]" if "#" in item.id else said)
 
 
@@ -57,7 +59,3 @@ def _on_one_line(text: str) -> str:
 
 def _words(text: str) -> str:
     return f" {_PLAIN.sub(' ', text.casefold()).strip()} "
-
-
-def _says(text: str, other: str) -> bool:
-    return _PLAIN.sub("", other.casefold()) in _PLAIN.sub("", text.casefold())

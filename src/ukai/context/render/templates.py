@@ -74,9 +74,11 @@ class Bodies:
     def __call__(self, unit: Unit, level: str) -> str:
         """The body of its first member at `level`."""
         plain = levels.body(unit.subjects[0], level)
+        if level != levels.FULL or not self._shelf.sources:
+            return plain
         key = f"{unit.item.kind}/{unit.item.schema_hash}"
         mode = self._shelf.modes.get(key, "off")
-        if level != levels.FULL or mode == "off" or key not in self._shelf.sources:
+        if mode == "off" or key not in self._shelf.sources:
             return plain
         made, problem = self._rendered(key, unit)
         if mode == "active" and made is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -11,25 +12,43 @@ from uuid import UUID
 from ukai.access import OWNERS_DEPTH, OwningEdge, Record
 from ukai.context.counted import Counted
 from ukai.context.passages import Passage
-from ukai.kit import canonical, handle
+from ukai.kit import canonical, handle, light
 from ukai.store import Transaction
 
 Clause = tuple[str, Sequence[Any]]
 """What `Rights.sql("n", owning)` gives: text that is true for readable rows of `node n`, and its parameters."""
 
 
-class Narrow(Clause):
-    """A clause that can hold for few rows only, with a cheap way to all of these: what scans begins there.
+class Together(Clause):
+    """A clause along owners, with a second form for many rows, which asks each owner once and not for each row."""
 
-    Somebody who reads what the own accounts own would otherwise have each row of the graph asked for its owners.
-    """
+    among: Callable[[Clause], Clause]
+    """Of an array of ids: true for the rows of `node n` that are in it and for which the clause holds."""
+    candidates: Clause
+    """Selects the ids of all rows for which it can hold, cheaply found: what scans begin with."""
 
-    within: Clause
-
-    def __new__(cls, clause: Clause, within: Clause) -> Narrow:
+    def __new__(cls, clause: Clause, among: Callable[[Clause], Clause], candidates: Clause) -> Together:
         made = super().__new__(cls, clause)
-        made.within = within
+        made.among, made.candidates = among, candidates
         return made
+
+
+def scanned(readable: Clause) -> Clause:
+    """`readable` for a statement that would look at every row."""
+    return among(readable, readable.candidates) if isinstance(readable, Together) else readable
+
+
+def among(readable: Clause, selected: Clause) -> Clause:
+    """`readable` for a statement about rows whose ids are all `selected`."""
+    if not isinstance(readable, Together):
+        return readable
+    text, params = selected
+    return readable.among((f"array({text})", params))
+
+
+def those(readable: Clause, ids: Sequence[UUID]) -> Clause:
+    """`readable` for a statement about these rows."""
+    return readable.among(("%s::uuid[]", [_array(ids)])) if isinstance(readable, Together) else readable
 
 
 def owned_by(roots: Clause, owning: Sequence[OwningEdge]) -> Clause:
@@ -61,35 +80,18 @@ def _below(owning: Sequence[OwningEdge]) -> Clause:
     )
 
 
-def scanned(readable: Clause) -> Clause:
-    """`readable` for a statement that would look at every row."""
-    if not isinstance(readable, Narrow):
-        return readable
-    (text, params), (within, inner) = readable, readable.within
-    return f"(n.id in ({within}) and {text})", [*inner, *params]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Node:
-    """A living node as it is stored."""
+@light.value
+class Node(Record):
+    """A living node as it is stored: a record without its owners, and what only the store tells of it."""
 
     id: UUID
-    type: str
-    key: str
-    path: str
-    readers: frozenset[str] | None
-    fields: Mapping[str, Any]
-    """Its values, its state as `state`."""
+    path: str = ""
     version: int
     field_versions: Mapping[str, int]
     """Field -> the version that last changed it; 1 where there is none."""
     said_at: str | None
     """When its source last said so, as it stands in its provenance."""
     updated_at: datetime
-
-    @property
-    def handle(self) -> str:
-        return str(handle.Handle(type=self.type, key=self.key))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +111,10 @@ class Found:
     at: datetime | None
 
 
+# Values as text: all of an answer are read at once.
 _NODE = (
-    "n.id, n.type, n.key, n.path, n.readers, n.props, n.state, n.version, nullif(n.field_versions, '{}'), "
-    "n.provenance ->> 'at', n.updated_at"
+    "n.id, n.type, n.key, n.path, n.readers, n.props::text, n.state, n.version, "
+    "nullif(n.field_versions, '{}')::text, n.provenance ->> 'at', n.updated_at"
 )
 _PASSAGE = "n.id, n.type, n.key, n.path, p.part, p.field, p.ordinal, p.lead, p.text, p.content, p.at"
 
@@ -224,14 +227,14 @@ async def called(
     tx: Transaction, readable: Clause, *, folded: Sequence[str], first: Sequence[str], limit: int
 ) -> list[tuple[str, Node]]:
     """`(name, node)` of readable nodes whose whole name or whose first word is one of these, by name and key."""
-    text, params = readable
+    is_called, names = "(c.folded = any(%s) or c.first = any(%s))", (list(folded), list(first))
+    text, params = among(readable, (f"select c.node from called c where {is_called}", names))  # noqa: S608
     rows = await tx.fetch(
-        f"select c.name, {_NODE} from called c join node n on n.id = c.node "  # noqa: S608
-        f"where (c.folded = any(%s) or c.first = any(%s)) and n.alive and {text} "
+        f"select c.name, {_NODE} from called c join node n on n.id = c.node where {is_called} and n.alive and {text} "  # noqa: S608
         'order by c.name collate "C", n.type, n.key collate "C" limit %s',
-        (list(folded), list(first), *params, limit),
+        (*names, *params, limit),
     )
-    return [(str(r[0]), _node(r[1:])) for r in rows]
+    return list(zip((str(r[0]) for r in rows), _nodes([r[1:] for r in rows]), strict=True))
 
 
 async def under(
@@ -287,17 +290,17 @@ async def below(tx: Transaction, roots: Sequence[UUID], owning: Sequence[OwningE
 async def nodes(tx: Transaction, ids: Sequence[UUID]) -> list[Node]:
     """Those of `ids` that live, in the order of their ids."""
     rows = await tx.fetch(f"select {_NODE} from node n where n.id = any(%s) and n.alive order by n.id", (list(ids),))  # noqa: S608
-    return [_node(r) for r in rows]
+    return _nodes(rows)
 
 
 async def readable_nodes(tx: Transaction, readable: Clause, ids: Sequence[UUID]) -> list[Node]:
     """Those of `ids` that live and are readable, in the order of their ids."""
-    text, params = readable
+    text, params = those(readable, ids)
     rows = await tx.fetch(
-        f"select {_NODE} from node n where n.id = any(%s) and n.alive and {text} order by n.id",  # noqa: S608
-        (list(ids), *params),
+        f"select {_NODE} from node n where n.id = any(%s::uuid[]) and n.alive and {text} order by n.id",  # noqa: S608
+        (_array(ids), *params),
     )
-    return [_node(r) for r in rows]
+    return _nodes(rows)
 
 
 async def field_versions(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, Mapping[str, int]]:
@@ -328,7 +331,7 @@ async def by_handle(tx: Transaction, handles: Sequence[handle.Handle]) -> dict[s
         "join node n on n.type = w.type and n.key = w.key and n.gone = 0",
         ([h.type for h in handles], [h.key for h in handles]),
     )
-    return {node.handle: node for node in map(_node, rows)}
+    return {node.handle: node for node in _nodes(rows)}
 
 
 async def listed(
@@ -356,14 +359,15 @@ async def listed(
         "order by n.key limit %s",
         (type, after, *values, *params, limit),
     )
-    return [_node(r) for r in rows]
+    return _nodes(rows)
 
 
 async def neighbours(
     tx: Transaction, readable: Clause, *, of: UUID, edges: Sequence[str] | None, limit: int
 ) -> list[tuple[str, str, Node]]:
     """`(edge, direction, node)` of readable nodes one edge away, `out` before `in`, then by edge and key."""
-    text, params = readable
+    beside = "select e.src from edge e where e.dst = %s union all select e.dst from edge e where e.src = %s"
+    text, params = among(readable, (beside, (of, of)))
     one_way = (
         "select e.type as edge, '{way}' as way, {end} as id from edge e where e.alive and {start} = %s "
         "and (%s::text[] is null or e.type = any(%s))"
@@ -378,7 +382,8 @@ async def neighbours(
         "order by e.way desc, e.edge, n.type, n.key limit %s",
         (of, names, names, of, names, names, *params, limit),
     )
-    return [(str(r[0]), str(r[1]), _node(r[2:])) for r in rows]
+    near = _nodes([r[2:] for r in rows])
+    return [(str(edge), str(way), node) for (edge, way, *_), node in zip(rows, near, strict=True)]
 
 
 async def count_passages(tx: Transaction, readable: Clause, stop_at: int) -> int:
@@ -405,7 +410,7 @@ async def all_passages(tx: Transaction, readable: Clause) -> list[Found]:
 
 async def passages_of(tx: Transaction, readable: Clause, of: Sequence[UUID]) -> list[Found]:
     """The passages of these nodes, as far as they are readable, in the fixed order."""
-    text, params = readable
+    text, params = those(readable, of)
     rows = await tx.fetch(
         f"select {_PASSAGE} from passage p join node n on n.id = p.node "  # noqa: S608
         f"where p.node = any(%s) and n.alive and {text} "
@@ -419,13 +424,13 @@ async def unsearched(
     tx: Transaction, readable: Clause, *, of: Sequence[UUID], types: Sequence[str], limit: int
 ) -> list[Node]:
     """Readable nodes of these types among `of`, in the order of their keys."""
-    text, params = readable
+    text, params = those(readable, of)
     rows = await tx.fetch(
         f"select {_NODE} from node n where n.id = any(%s) and n.type = any(%s) and n.alive and {text} "  # noqa: S608
         'order by n.type, n.key collate "C" limit %s',
         (list(of), list(types), *params, limit),
     )
-    return [_node(r) for r in rows]
+    return _nodes(rows)
 
 
 async def matching_passages(tx: Transaction, readable: Clause, words: Iterable[str], limit: int) -> list[Found]:
@@ -479,6 +484,8 @@ async def records(tx: Transaction, found: Sequence[Node], owning: Sequence[Ownin
         missing = sorted({owner for _, owner in pairs} - known.keys())
         known |= {n.id: n for n in await nodes(tx, missing)} if missing else {}
         level = sorted({owner for _, owner in pairs})
+    if not above:
+        return {n.id: n for n in found}
     return {n.id: _record(n.id, known, above, OWNERS_DEPTH) for n in found}
 
 
@@ -496,23 +503,34 @@ async def _owners(tx: Transaction, ids: Sequence[UUID], owning: Sequence[OwningE
 def _record(id: UUID, known: Mapping[UUID, Node], above: Mapping[UUID, Sequence[UUID]], depth: int) -> Record:
     node = known[id]
     owners = tuple(_record(o, known, above, depth - 1) for o in above.get(id, ()) if o in known) if depth else ()
-    return Record(type=node.type, key=node.key, path=node.path, fields=node.fields, readers=node.readers, owners=owners)
+    return replace(node, owners=owners) if owners else node
 
 
-def _node(row: Sequence[Any]) -> Node:
-    id, type, key, path, readers, props, state, version, field_versions, said_at, updated_at = row
-    return Node(
-        id=id,
-        type=type,
-        key=key,
-        path=path,
-        readers=None if readers is None else frozenset(readers),
-        fields=props if state is None else {**props, "state": state},
-        version=version,
-        field_versions=field_versions or {},
-        said_at=said_at,
-        updated_at=updated_at,
-    )
+def _nodes(rows: Sequence[Sequence[Any]]) -> list[Node]:
+    values: list[dict[str, Any]] = json.loads(f"[{','.join([r[5] for r in rows])}]")
+    readers: dict[tuple[str, ...], frozenset[str]] = {}
+    return [
+        Node(
+            id=id,
+            type=type,
+            key=key,
+            path=path,
+            readers=None if who is None else readers.setdefault(tuple(who), frozenset(who)),
+            fields=fields if state is None else {**fields, "state": state},
+            version=version,
+            field_versions=json.loads(changed) if changed else {},
+            said_at=said_at,
+            updated_at=updated_at,
+        )
+        for (id, type, key, path, who, _, state, version, changed, said_at, updated_at), fields in zip(
+            rows, values, strict=True
+        )
+    ]
+
+
+def _array(ids: Iterable[UUID]) -> str:
+    """As PostgreSQL writes arrays: many ids cost less as one text than one by one."""
+    return f"{{{','.join([i.hex for i in ids])}}}"
 
 
 def _found(row: Sequence[Any]) -> Found:
