@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 
-from ukai.app import engine, reception, reload, telemetry
+from ukai.app import engine, nightly, reception, reload, telemetry
 from ukai.kit import heap
 from ukai.kit.errors import PermanentError
 from ukai.surfaces import a2a, agui, http, mcp, metrics, openai, web
@@ -52,19 +52,23 @@ def serve(
     port: int,
     ready: Ready,
     slack: bool = False,
+    schedules: bool = True,
     changed: Ready | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Serve until interrupted. `ready` is called with the address once it can be reached.
 
-    `slack`: the agent of the pointer, or the only one in Slack, answers there too. `changed`: saved files count from
-    the next question on, and it is told what they came to.
+    `slack`: the agent of the pointer, or the only one in Slack, answers there too. `schedules`: what ukai.yaml wants
+    every night is started from here, in a process of its own. `changed`: saved files count from the next question on,
+    and it is told what they came to.
     Raises NotHere, NoPort, NotSet, NoKeys, and NotServed where the agent of the pointer has errors.
     """
     if not is_loopback(host) and not reception.has_login(workspace):
         raise NotHere(f"{host!r} is not an address of this machine alone, and there is no login")
     with _bound(host, port) as listening:
-        asyncio.run(_serve(workspace, listening, ready, slack=slack, changed=changed, environ=environ))
+        asyncio.run(
+            _serve(workspace, listening, ready, slack=slack, schedules=schedules, changed=changed, environ=environ)
+        )
 
 
 def stdio(workspace: Path, *, environ: Mapping[str, str] = os.environ) -> None:
@@ -118,6 +122,7 @@ async def _serve(
     ready: Ready,
     *,
     slack: bool,
+    schedules: bool,
     changed: Ready | None,
     environ: Mapping[str, str],
 ) -> None:
@@ -133,6 +138,8 @@ async def _serve(
             await _in_slack(here, app, stack, environ)
         if changed is not None:
             await stack.enter_async_context(_watched(current, changed))
+        if schedules:
+            await stack.enter_async_context(nightly.watched(opened))
         config = uvicorn.Config(
             app,
             log_level="warning",

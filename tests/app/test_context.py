@@ -71,6 +71,25 @@ def test_a_document_is_composed_explained_and_composed_once_more(ukai: Any):
     assert "that was made for you" in nothing
 
 
+@pytest.mark.parametrize("verb", ["context compose helper x", "history --feed", "ingest --all", "up --target compose"])
+@pytest.mark.parametrize(
+    ("file", "text", "where"),
+    [
+        ("ukai.yaml", "local_principal: ann@example.com\ncontext: {thresholds: {filter: -1}}\n", "ukai.yaml:2:32"),
+        ("access/policies.yaml", "policies: [{id: x}]\n", "access/policies.yaml:1:12"),
+    ],
+)
+def test_broken_configuration_is_told_before_anything_that_follows_from_it(
+    ukai: Any, tmp_path: Path, verb: str, file: str, text: str, where: str
+):
+    (tmp_path / file).write_text(text)
+
+    said = ukai(*verb.split(), code=output.REFUSED)
+
+    assert said.startswith(f"error: {where}: error")
+    assert "`ukai lint` shows everything" in said
+
+
 async def test_an_agent_fetches_page_by_page_what_its_document_only_names(opened: engine.Engine):
     long = "".join(f"street {n} " for n in range(6_000))
     change = {"kind": "update_node", "target": {"handle": "Firm#alder"}, "set": {"city": long}}

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.catalog import build
-from ukai.app import affected, codeowners
+from ukai.app import affected, codeowners, loading
 from ukai.app import build as builds
 from ukai.catalog import git
 
+PINNED = "run_as: 'service:n', baseline: b.json"
 OWNERS = 'owners: {agents: {coach: "@sales"}, guardrails: "@managers", access: "@org/it", platform: "@platform"}\n'
 
 
@@ -38,6 +39,26 @@ OWNERS = 'owners: {agents: {coach: "@sales"}, guardrails: "@managers", access: "
         ("context: {thresholds: {filtr: 9}}\n", "unknown_key", "1:24", "did you mean 'filter'?"),
         ("context: {thresholds: {rerank: 0}}\n", "invalid_value", "1:32", "correct the value"),
         ("context: {thresholds: {filter: 30}}\n", "invalid_value", "1:23", "lower fetch_all, or raise filter"),
+        (f"context: {{recall: {{nightly: '3:00', {PINNED}}}}}\n", "invalid_value", "1:29", "correct the value"),
+        (
+            "context: {recall: {nightly: '03:00', run_as: 'service:n', baseline: ../b.json}}\n",
+            "invalid_value",
+            "1:69",
+            "keep it in the workspace, so that an image holds it too",
+        ),
+        (
+            f"context: {{recall: {{nightly: '03:00', timezone: Europe/Berln, {PINNED}}}}}\n",
+            "unknown_timezone",
+            "1:48",
+            "did you mean 'Europe/Berlin'?",
+        ),
+        ("context: {recall: {nightly: '03:00', baseline: b.json}}\n", "missing_key", "1:19", "add run_as"),
+        (
+            "context: {recall: {nightly: '03:00', baseline: b.json, run_as: 'group:all'}}\n",
+            "invalid_principal",
+            "1:64",
+            "name a service or a person",
+        ),
     ],
 )
 def test_what_is_wrong_with_ukai_yaml_is_told(tmp_path: Path, text: str, code: str, where: str, hint: str):
@@ -75,6 +96,17 @@ def test_a_ranker_that_models_yaml_does_not_hold_is_told(
     assert (found.where, found.hint[: len(hint)]) == (f"ukai.yaml:{where}", hint)
     assert found.message.startswith(message)
     assert "<judge>, big, quick, score" in found.expected
+
+
+def test_a_baseline_that_is_not_there_is_told_before_the_night(tmp_path: Path):
+    text = f"context: {{recall: {{nightly: '03:00', {PINNED}}}}}\n"
+    root = build.workspace(tmp_path, {"ukai.yaml": text})
+
+    found = [f for f in loading.load(root).findings if f.code == "no_baseline"]
+    (root / "b.json").write_text("{}")
+
+    assert [(f.severity, f.where) for f in found] == [("warning", "ukai.yaml:1:69")]
+    assert "no_baseline" not in [f.code for f in loading.load(root).findings]
 
 
 def test_thresholds_and_rankers_are_data_of_the_deployment(tmp_path: Path):

@@ -107,6 +107,7 @@ POD = object_(
         seccompProfile=object_("type", type={"const": "RuntimeDefault"}),
     ),
     containers={"type": "array", "items": CONTAINER, "minItems": 1},
+    restartPolicy={"enum": ["Always", "OnFailure", "Never"]},
     volumes={"type": "array", "items": object_("name", name=DNS, emptyDir={"type": "object"})},
 )
 KUBERNETES: dict[str, Schema] = {
@@ -139,6 +140,27 @@ KUBERNETES: dict[str, Schema] = {
                 "type": "array",
                 "items": object_("port", name=DNS, port=WHOLE, targetPort={"type": ["string", "integer"]}),
             },
+        ),
+    ),
+    "CronJob": object_(
+        "apiVersion kind metadata spec",
+        apiVersion={"const": "batch/v1"},
+        kind=TEXT,
+        metadata=META,
+        spec=object_(
+            "schedule jobTemplate",
+            schedule=TEXT,
+            timeZone=TEXT,
+            concurrencyPolicy={"enum": ["Allow", "Forbid", "Replace"]},
+            startingDeadlineSeconds=WHOLE,
+            jobTemplate=object_(
+                "spec",
+                spec=object_(
+                    "template",
+                    backoffLimit=WHOLE,
+                    template=object_("metadata spec", metadata=object_("labels", labels=LABELS), spec=POD),
+                ),
+            ),
         ),
     ),
     "PodDisruptionBudget": object_(

@@ -118,6 +118,40 @@ def test_what_an_agent_needs_is_found_in_its_files_and_named_never_written(
     assert [f.code for f in plan.findings] == []
 
 
+RANKED = """
+models: {big: {use: "anthropic:claude-x", key: BIG_KEY}}
+rerankers: {quick: {use: m, base_url: "https://api.example.com/v1", key: RERANK_KEY}}
+"""
+NIGHTLY = """\
+context:
+  ranker: quick
+  recall: {nightly: "03:30", timezone: Europe/Berlin, baseline: b.json, run_as: "service:nightly"}
+"""
+
+
+def test_what_runs_every_night_is_a_job_of_its_own_which_servers_leave_alone(tmp_path: Path):
+    root = workspace(tmp_path)
+    (root / "ukai.yaml").write_text(SETTINGS + NIGHTLY)
+    (root / "models.yaml").write_text(RANKED)
+
+    made = deploy.plan(root, "kubernetes").files
+    one = deploy.plan(root, "kubernetes", agents=["helper"]).files
+    compose = documents(deploy.plan(root, "compose").files["deploy/compose.yaml"])[0]
+
+    job = documents(made["deploy/kubernetes/nightly-recall.yaml"])[0]
+    jsonschema.validate(job, schemas.KUBERNETES["CronJob"])
+    assert (job["spec"]["schedule"], job["spec"]["timeZone"]) == ("30 3 * * *", "Europe/Berlin")
+    pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["args"] == ["ukai", "context", "nightly", "--run", "--quiet"]
+    assert [v["name"] for v in pod["containers"][0]["env"]] == ["UKAI_DATABASE_URL", "RERANK_KEY"]
+    server = documents(made["deploy/kubernetes/helper.yaml"])[0]["spec"]["template"]["spec"]["containers"][0]
+    assert {"name": "UKAI_SCHEDULES", "value": "off"} in server["env"]
+    assert "RERANK_KEY" in [v["name"] for v in server["env"]]
+    assert "deploy/kubernetes/nightly-recall.yaml" not in one
+    assert "UKAI_SCHEDULES" not in compose["services"]["helper"]["environment"]
+    assert "RERANK_KEY" in compose["services"]["helper"]["environment"]
+
+
 def test_a_workspace_without_a_dockerfile_gets_one_that_installs_the_product(tmp_path: Path):
     plan = deploy.plan(workspace(tmp_path), "compose")
 

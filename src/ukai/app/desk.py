@@ -41,10 +41,10 @@ async def opened(
 ) -> AsyncGenerator[Desk]:
     """The workspace at or above `path`, as its local principal or as `named`.
 
-    Raises NoWorkspace, NobodyActs, MayNotImpersonate, and what the database raises.
+    Raises NoWorkspace, BrokenConfiguration, NobodyActs, MayNotImpersonate, and what the database raises.
     """
     root = workspace.locate(path)
-    catalog = loading.load(root).catalog
+    catalog = loading.whole(root).catalog
     is_local = db.site(root).kind == "embedded"
     local = catalog.settings.local_principal
     standing = identity.acting(catalog.access, local, named, is_local=is_local, channel=channel)

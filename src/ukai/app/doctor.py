@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from ukai import store
-from ukai.app import db, workspace
+from ukai.app import db, loading, nights, workspace
+from ukai.kit.clock import SystemClock
 from ukai.kit.errors import UkaiError
 from ukai.runtime import credentials
 from ukai.store import account, address, binaries, migrations, vitals
@@ -206,6 +207,21 @@ async def _asked(url: str) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
+def nightly(path: Path) -> Iterator[Verdict]:
+    """What the nightly recall came to, where ukai.yaml wants one."""
+    recall = loading.whole(workspace.locate(path)).catalog.settings.context.recall
+    if recall is None:
+        return
+    found = asyncio.run(_last_nights(db.site(path).reach()))
+    standing = nights.standing(recall, found, now=SystemClock().now())
+    yield Verdict(check="nightly recall", state=standing.state, said=standing.said, hint=standing.hint)
+
+
+async def _last_nights(url: str) -> list[nights.Night]:
+    async with store.connect(url, max_size=2) as database:
+        return await nights.last(database, limit=1)
+
+
 Check = Callable[[Path], Iterator[Verdict]]
 
 CHECKS: dict[str, Check] = {
@@ -216,5 +232,6 @@ CHECKS: dict[str, Check] = {
     "binaries": programs,
     "user namespaces": namespaces,
     "database": database,
+    "nightly recall": nightly,
 }
 """All, in the order of the lines. A check gets the workspace's path and yields verdicts; a new one is a line."""

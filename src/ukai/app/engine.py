@@ -186,10 +186,10 @@ async def opened(
 ) -> AsyncGenerator[Engine]:
     """The workspace at or above `path`, ready to answer; `only` names the one agent that is loaded (P2.1).
 
-    Raises NoWorkspace, and what the database raises.
+    Raises NoWorkspace, BrokenConfiguration, and what the database raises.
     """
     root = workspace.locate(path)
-    loaded = loading.load(root, only=only)
+    loaded = loading.whole(root, only=only)
     stamp = build.stamp(root)
     async with db.opened(root) as database:
         now = clock or SystemClock()

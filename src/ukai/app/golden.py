@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ukai import context
 from ukai.app import budgets as allowances
-from ukai.app import engine, rankers
+from ukai.app import engine, loading, rankers
+from ukai.app.engine import Progress
 from ukai.app.evals import bank
 from ukai.app.recall import Report
 from ukai.context import levels, making, ranking
 from ukai.context.reader import WHEREVER_RIGHTS_REACH
 from ukai.context.recall.measured import Held
+from ukai.context.rows import views
 from ukai.context.scope import CEILING_TOKENS
 from ukai.kit.errors import PermanentError
 from ukai.kit.finding import Finding
@@ -72,23 +74,72 @@ async def recall(
     only: str = "*",
     ranker: str | None = None,
     principal: str | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> Report:
     """Every case of the workspace that requires items, at every budget, in the composer's own tokens.
 
     `ranker`: one that ukai.yaml lists; None is its own choice. Raises UnknownRanker, NotRanked.
     """
-    rows: list[Row] = []
     async with engine.opened(path) as opened:
-        await opened.keep_up(progress)
-        asked, findings = bank.of(opened.catalog, agent=agent, only=only)
-        asked, unasked = await bank.addressed(opened, asked, opened.principal(principal))
-        wanted = [q for q in asked.questions if q.requires.items]
-        told: list[Finding] = [*findings, *unasked]
-        for question in wanted:
-            rows.append(await _row(opened, question, budgets, ranker))
-            progress(f"cases: {len(rows)} of {len(wanted)}")
+        return await measured(
+            opened, budgets=budgets, agent=agent, only=only, ranker=ranker, principal=principal, progress=progress
+        )
+
+
+async def measured(
+    opened: engine.Engine,
+    *,
+    budgets: Sequence[int],
+    agent: str | None = None,
+    only: str = "*",
+    ranker: str | None = None,
+    principal: str | None = None,
+    progress: Progress = lambda _: None,
+) -> Report:
+    """The same in a workspace that is open."""
+    rows: list[Row] = []
+    await opened.keep_up(progress)
+    bank_, findings = bank.of(opened.catalog, agent=agent, only=only)
+    bank_, unasked = await bank.addressed(opened, bank_, opened.principal(principal))
+    wanted = [q for q in bank_.questions if q.requires.items]
+    told: list[Finding] = [*findings, *unasked]
+    if not wanted:
+        told.append(_nothing_required(opened, agent=agent, only=only))
+    elif not await _holds_anything(opened):
+        # Nothing would be found, and a row of zeros looks like a measurement.
+        told.append(_nothing_indexed(opened))
+        wanted = []
+    for question in wanted:
+        rows.append(await _row(opened, question, budgets, ranker))
+        progress(f"cases: {len(rows)} of {len(wanted)}")
     return Report(figures=at_budgets.summary(rows, budgets), per_case=tuple(rows), findings=tuple(told))
+
+
+async def _holds_anything(opened: engine.Engine) -> bool:
+    async with opened.db.snapshot() as tx:
+        return await views.count(tx, ("true", []), stop_at=1) > 0
+
+
+def _nothing_required(opened: engine.Engine, *, agent: str | None, only: str) -> Finding:
+    which = f" of {agent}" if agent else ""
+    return Finding(
+        code="nothing_required",
+        where=str(opened.root),
+        message=f"no case{which} that matches {only!r} says which items its answer requires: nothing was measured",
+        expected='requires: {items: ["Type#key"]}',
+        hint="write cases: docs/reference/cases.md",
+    )
+
+
+def _nothing_indexed(opened: engine.Engine) -> Finding:
+    names = sorted(loading.connectors(opened.catalog))
+    how = f"pull with the connectors ({', '.join(names)}): `ukai ingest --all`" if names else "add a connector"
+    return Finding(
+        code="nothing_indexed",
+        where=opened.db.shown_as,
+        message="the store holds no record that could be composed: nothing was measured",
+        hint=f"{how}, or propose records; `ukai db status` says which store this is",
+    )
 
 
 async def _row(opened: engine.Engine, question: Question, budgets: Sequence[int], ranker: str | None) -> Row:

@@ -98,9 +98,9 @@ def _may_write(connector: definition.Connector, type: Type, rights: access.Right
 async def opened(
     path: Path, *, clock: Clock | None = None, environ: Mapping[str, str] = os.environ
 ) -> AsyncGenerator[Intake]:
-    """The workspace at or above `path`. Raises NoWorkspace, and what the database raises."""
+    """The workspace at or above `path`. Raises NoWorkspace, BrokenConfiguration, and what the database raises."""
     root = workspace.locate(path)
-    known = loading.load(root).catalog
+    known = loading.whole(root).catalog
     is_local = db.site(root).kind == "embedded"
     async with db.opened(root, max_size=4) as database:
         yield Intake(

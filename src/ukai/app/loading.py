@@ -9,10 +9,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ukai import catalog
+from ukai.app import workspace
 from ukai.app.provided import PROVIDED
-from ukai.catalog.value import ordered
+from ukai.catalog.parts import ACCESS_FOR_ALL
+from ukai.catalog.value import ordered, path_of
+from ukai.kit import document
 from ukai.kit.document import Document
-from ukai.kit.finding import Finding
+from ukai.kit.errors import PermanentError
+from ukai.kit.finding import Finding, errors
 
 if TYPE_CHECKING:
     from ukai.connect import definition
@@ -41,11 +45,35 @@ reader that imports much does so inside itself, so that `ukai lint` stays light 
 """
 
 
+DECIDING = (workspace.MARKER, *ACCESS_FOR_ALL)
+
+
 def load(root: Path, *, only: str | None = None) -> catalog.Loaded:
     """The workspace or tree at `root`; `only` names the one agent that is served."""
     loaded = catalog.load(root, provided=PROVIDED, readers=READERS, only=only)
     found = [f for doc in _connectors(loaded.catalog) for f in connector(doc, loaded.catalog)[1]]
+    found += _baseline(root, loaded)
     return replace(loaded, findings=ordered([*loaded.findings, *found])) if found else loaded
+
+
+class BrokenConfiguration(PermanentError):
+    """The files that say who acts and who may do what have errors: whatever else would be said rests on guesses."""
+
+    def __init__(self, first: Finding) -> None:
+        super().__init__(str(first), hint="`ukai lint` shows everything that is wrong")
+        self.first = first
+
+
+def whole(root: Path, *, only: str | None = None) -> catalog.Loaded:
+    """The workspace for whoever works in it. Raises BrokenConfiguration where ukai.yaml or the rights have errors.
+
+    What is wrong with anything else keeps away what needs it, and nothing more.
+    """
+    loaded = load(root, only=only)
+    broken = [f for f in errors(loaded.findings) if path_of(f) in DECIDING]
+    if broken:
+        raise BrokenConfiguration(broken[0])
+    return loaded
 
 
 def connector(doc: Document, known: catalog.Catalog) -> tuple[definition.Connector | None, list[Finding]]:
@@ -71,3 +99,21 @@ def connectors(known: catalog.Catalog) -> dict[str, Document]:
 
 def _connectors(known: catalog.Catalog) -> list[Document]:
     return [doc for path, doc in known.documents.items() if path.startswith("connectors/")]
+
+
+def _baseline(root: Path, loaded: catalog.Loaded) -> list[Finding]:
+    """Whether the pinned figures are there that the nightly recall is held against: only the folder knows."""
+    recall = loaded.catalog.settings.context.recall
+    if recall is None or (root / recall.baseline).is_file():
+        return []
+    doc, _ = document.read((root / workspace.MARKER).read_bytes(), name=workspace.MARKER)
+    return [
+        Finding(
+            code="no_baseline",
+            severity="warning",
+            where=doc.where("/context/recall/baseline") if doc else f"{workspace.MARKER}:1:1",
+            message=f"there is no file {recall.baseline!r}",
+            expected=recall.baseline,
+            hint=f"make it: `ukai context recall --set {recall.name} --baseline {recall.baseline} --pin`",
+        )
+    ]

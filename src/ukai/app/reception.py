@@ -161,8 +161,8 @@ def of(
 
 
 def has_login(path: Path) -> bool:
-    """Whether the workspace at or above `path` says whom a server believes. Raises NoWorkspace."""
-    return loading.load(workspace.locate(path)).catalog.settings.login is not None
+    """Whether the workspace at or above `path` says whom a server believes. Raises NoWorkspace, BrokenConfiguration."""
+    return loading.whole(workspace.locate(path)).catalog.settings.login is not None
 
 
 def variable(environ: Mapping[str, str], name: str, where: str) -> str:

@@ -1,16 +1,49 @@
-"""`context` of ukai.yaml: who may put what is composed in order, and where composing changes its way (C17, C25-C26)."""
+"""`context` of ukai.yaml: who ranks what is composed, where composing changes its way, when it is measured.
+
+Context req. 17, 25-26, 45.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import Field
 
 from ukai.context.settings import Settings
-from ukai.kit import document, shape, suggest
+from ukai.kit import document, principal, shape, suggest
 from ukai.kit.finding import Finding
 from ukai.llm.config import Models
 from ukai.llm.known import EXTRACTIVE, SCORE
+from ukai.study import report
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recall:
+    """When what is composed is measured over the workspace's own cases, and against what."""
+
+    __pydantic_config__ = shape.STRICT
+
+    nightly: Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+    """The time of the day."""
+    baseline: str
+    """A file of the workspace with pinned figures, as `ukai context recall --pin` writes it."""
+    name: Annotated[str, Field(alias="set")] = "recall"
+    """The set of the baseline."""
+    timezone: str = "UTC"
+    """An IANA zone."""
+    run_as: str | None = None
+    """Who runs it (P3.4); None is the local principal. Cases are asked under the rights of whoever they name, so on a
+    database that is not this machine's own it must hold `impersonate`."""
+
+    @property
+    def cron(self) -> str:
+        """As a schedule reads it."""
+        hour, _, minute = self.nightly.partition(":")
+        return f"{int(minute)} {int(hour)} * * *"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +57,7 @@ class Composing:
     rankers: tuple[str, ...] = ()
     """Others that a call may name."""
     thresholds: Settings = field(default_factory=Settings)
+    recall: Recall | None = None
 
     @property
     def choice(self) -> tuple[str, ...]:
@@ -31,8 +65,8 @@ class Composing:
         return tuple(dict.fromkeys((SCORE, self.ranker, *self.rankers)))
 
 
-def findings(context: Composing, doc: document.Document) -> Iterator[Finding]:
-    """What is wrong with it beyond its shape."""
+def findings(context: Composing, doc: document.Document, *, local: str | None) -> Iterator[Finding]:
+    """What is wrong with it beyond its shape. `local` is the local principal."""
     found = context.thresholds
     counts = [("fetch_all", found.fetch_all), ("filter", found.filter), ("exact", found.exact)]
     for (less, few), (more, many) in pairwise(counts):
@@ -45,6 +79,40 @@ def findings(context: Composing, doc: document.Document) -> Iterator[Finding]:
                 received=str(few),
                 hint=f"lower {less}, or raise {more}",
             )
+    if context.recall is not None:
+        yield from _nightly(context.recall, doc, local)
+
+
+def _nightly(recall: Recall, doc: document.Document, local: str | None) -> Iterator[Finding]:
+    path = PurePosixPath(recall.baseline)
+    if not recall.baseline or path.is_absolute() or ".." in path.parts:
+        yield Finding(
+            code="invalid_value",
+            where=doc.where("/context/recall/baseline"),
+            message=f"{recall.baseline!r} is no file of the workspace",
+            expected="recall-baseline.json",
+            received=recall.baseline,
+            hint="keep it in the workspace, so that an image holds it too",
+        )
+    yield from report.zone_findings(recall.timezone, where=doc.where("/context/recall/timezone"))
+    who = principal.canonical(recall.run_as) if recall.run_as is not None else None
+    if recall.run_as is not None and (who is None or principal.kind_of(who) not in ("person", "service")):
+        yield Finding(
+            code="invalid_principal",
+            where=doc.where("/context/recall/run_as"),
+            message=f"{recall.run_as!r} is nobody who could act",
+            expected="service:nightly | ann@example.com",
+            received=recall.run_as,
+            hint="name a service or a person",
+        )
+    if recall.run_as is None and local is None:
+        yield Finding(
+            code="missing_key",
+            where=doc.where("/context/recall"),
+            message="nobody runs the nightly recall: neither run_as nor local_principal is there",
+            expected="run_as: service:nightly",
+            hint="add run_as",
+        )
 
 
 def unknown(context: Composing, models: Models, doc: document.Document) -> Iterator[Finding]:

@@ -141,7 +141,7 @@ def _findings(settings: Settings, doc: document.Document) -> Iterator[Finding]:
                 received=owner,
                 hint="write the team with its @, in quotes",
             )
-    yield from composing.findings(settings.context, doc)
+    yield from composing.findings(settings.context, doc, local=settings.local_principal)
     yield from serving.findings(settings.login, settings.serve, doc, settings.slack)
 
 

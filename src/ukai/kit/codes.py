@@ -164,6 +164,9 @@ CODES: dict[str, str] = {
     "item_unknown": "A line names an item that the corpus does not hold.",
     "recall_fell": "A figure of recall fell below the pinned baseline.",
     "recall_not_comparable": "A baseline has no such set, or was measured over other cases or budgets.",
+    "no_baseline": "The pinned figures that a nightly recall is held against are not there.",
+    "nothing_indexed": "The store holds no record that could be composed.",
+    "nothing_required": "No case says what its answer requires.",
     # app.deploy, which writes manifests
     "no_login": "A container is reached from outside, and `ukai.yaml` names no login.",
     "not_ours": "A file stands where a made one belongs, and `ukai up` did not make it.",

@@ -143,14 +143,7 @@ def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 def chart(sets: Mapping[str, Mapping[str, Any]]) -> str:
     """Usable over the budget as SVG: one line a set, dashed the same set in a random order."""
     budgets = [int(b) for b in next(iter(sets.values()))["usable"]]
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT + 20 * len(sets)}" role="img" '
-        'font-family="sans-serif" font-size="12"><title>Usable recall at token budgets</title>'
-    ]
-    for tenth in range(0, 11, 2):
-        y = _y(tenth / 10)
-        rule = f'<path d="M{EDGE} {y}H{WIDTH - EDGE}" stroke="#ccc"/>'
-        lines.append(f'{rule}<text x="8" y="{y + 4}">{tenth / 10:.1f}</text>')
+    lines = _frame("Usable recall at token budgets", HEIGHT + 20 * len(sets))
     lines += [f'<text x="{_x(b, budgets) - 16}" y="{HEIGHT - 12}">{b:,}</text>' for b in budgets]
     for n, (name, row) in enumerate(sets.items()):
         hue = f"hsl({360 * n // len(sets)} 60% 40%)"
@@ -159,6 +152,34 @@ def chart(sets: Mapping[str, Mapping[str, Any]]) -> str:
             lines.append(_line(row["random"]["usable"], budgets, f'stroke="{hue}" stroke-dasharray="3 4"'))
         lines.append(f'<text x="{EDGE}" y="{HEIGHT + 12 + 20 * n}" fill="{hue}">{_escaped(name)}</text>')
     return "\n".join([*lines, "</svg>\n"])
+
+
+def over_time(runs: Sequence[tuple[str, Mapping[str, float]]]) -> str:
+    """Usable over runs, the oldest first, as SVG: one line a budget. A run is its name and its figures by budget."""
+    budgets = list(runs[-1][1]) if runs else []
+    places = range(len(runs))
+    lines = _frame("Usable recall over time", HEIGHT + 20 * len(budgets))
+    step = max(1, len(runs) // 8)
+    lines += [f'<text x="{_x(n, places) - 16}" y="{HEIGHT - 12}">{_escaped(runs[n][0])}</text>' for n in places[::step]]
+    for n, budget in enumerate(budgets):
+        hue = f"hsl({360 * n // len(budgets)} 60% 40%)"
+        found = [(at, values[budget]) for at, (_, values) in enumerate(runs) if budget in values]
+        points = " ".join(f"{_x(at, places)},{_y(value)}" for at, value in found)
+        lines.append(f'<polyline fill="none" stroke="{hue}" stroke-width="2" points="{points}"/>')
+        lines.append(f'<text x="{EDGE}" y="{HEIGHT + 12 + 20 * n}" fill="{hue}">@{int(budget):,}</text>')
+    return "\n".join([*lines, "</svg>\n"])
+
+
+def _frame(title: str, height: int) -> list[str]:
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'font-family="sans-serif" font-size="12"><title>{title}</title>'
+    ]
+    for tenth in range(0, 11, 2):
+        y = _y(tenth / 10)
+        rule = f'<path d="M{EDGE} {y}H{WIDTH - EDGE}" stroke="#ccc"/>'
+        lines.append(f'{rule}<text x="8" y="{y + 4}">{tenth / 10:.1f}</text>')
+    return lines
 
 
 def _line(values: Mapping[str, float], budgets: Sequence[int], style: str) -> str:

@@ -116,16 +116,7 @@ def _findings(report: Report, doc: document.Document) -> Iterator[Finding]:
             received=report.cron,
             hint="correct the expression, in quotes",
         )
-    if not _is_zone(report.timezone):
-        guess = suggest.suggest(report.timezone, available_timezones())
-        yield Finding(
-            code="unknown_timezone",
-            where=doc.where("/timezone"),
-            message=f"no time zone is named {report.timezone!r}",
-            expected="an IANA name such as Europe/Berlin",
-            received=report.timezone,
-            hint=f"did you mean {guess.name!r}?" if guess else "write a name of the IANA list, such as UTC",
-        )
+    yield from zone_findings(report.timezone, where=doc.where("/timezone"))
     yield from _run_as(report, doc)
     if not _DURATION.match(report.grace):
         yield Finding(
@@ -231,6 +222,20 @@ def cron_problem(expression: str) -> str:
     except StopIteration:
         return "the schedule never fires"
     return ""
+
+
+def zone_findings(name: str, *, where: str) -> Iterator[Finding]:
+    """What is wrong with `name` written as a time zone at `where`."""
+    if not _is_zone(name):
+        guess = suggest.suggest(name, available_timezones())
+        yield Finding(
+            code="unknown_timezone",
+            where=where,
+            message=f"no time zone is named {name!r}",
+            expected="an IANA name such as Europe/Berlin",
+            received=name,
+            hint=f"did you mean {guess.name!r}?" if guess else "write a name of the IANA list, such as UTC",
+        )
 
 
 def _is_zone(name: str) -> bool:

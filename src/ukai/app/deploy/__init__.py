@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from ukai.app import files, loading, workspace
 from ukai.app.deploy import astropods, compose, dockerfile, kubernetes, slack
-from ukai.app.deploy.value import MARK, Image, Service, service
+from ukai.app.deploy.value import MARK, Image, Service, nightly, service
 from ukai.app.engine import NotServed, UnknownAgent
 from ukai.catalog import Catalog, git
 from ukai.kit.finding import Finding
@@ -64,10 +64,10 @@ class Plan:
 def plan(path: Path, target: str, *, agents: Sequence[str] = (), image: str = "") -> Plan:
     """What would be written for `target`, for the agents named or all that are served.
 
-    Raises UnknownAgent, NotServed.
+    Raises UnknownAgent, NotServed, BrokenConfiguration.
     """
     root = workspace.locate(path)
-    loaded = loading.load(root)
+    loaded = loading.whole(root)
     catalog = loaded.catalog
     chosen = tuple(agents) or tuple(sorted(a for a in catalog.agents if not loaded.blocking(a)))
     for name in chosen:
@@ -77,14 +77,14 @@ def plan(path: Path, target: str, *, agents: Sequence[str] = (), image: str = ""
             raise UnknownAgent(name, sorted(catalog.agents))
     top, prefix = _repository(root)
     services = [service(catalog, catalog.agents[name]) for name in chosen]
-    made = TARGETS[target](
-        services,
-        Image(
-            name=image or f"ukai-{catalog.settings.company or root.name}",
-            context=os.path.relpath(top, root / FOLDER),
-            dockerfile=dockerfile.FILE,
-        ),
+    held_in = Image(
+        name=image or f"ukai-{catalog.settings.company or root.name}",
+        context=os.path.relpath(top, root / FOLDER),
+        dockerfile=dockerfile.FILE,
     )
+    made = dict(TARGETS[target](services, held_in))
+    if target == "kubernetes" and not agents and (wanted := nightly(catalog)) is not None:
+        made |= kubernetes.nightly(wanted, held_in)
     texts = {str(Path(prefix, FOLDER, name)): text for name, text in made.items()}
     if made and not (top / dockerfile.FILE).exists():
         texts[dockerfile.FILE] = dockerfile.of_package(version("ukai"), workspace=prefix or ".")

@@ -1,4 +1,7 @@
-"""One file for each agent: Deployment, Service, PodDisruptionBudget. Secrets are named and never written."""
+"""One file for each agent: Deployment, Service, PodDisruptionBudget; one for what runs every night.
+
+Secrets are named and never written.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from ukai.app import yaml_text
-from ukai.app.deploy.value import DATABASE, MARK, POINTER, PORT, USER, Image, Service
+from ukai.app.deploy.value import DATABASE, MARK, POINTER, PORT, SCHEDULES, USER, Image, Nightly, Service
 
 FOLDER = "kubernetes"
+NIGHTLY = "ukai-nightly-recall"
 
 
 def manifests(services: Sequence[Service], image: Image) -> dict[str, str]:
     """File -> text."""
     return {f"{FOLDER}/{s.agent}.yaml": MARK + _text(s, image) for s in services}
+
+
+def nightly(wanted: Nightly, image: Image) -> dict[str, str]:
+    """The CronJob, as a file: it does what a server would, and no server need be awake for it."""
+    return {f"{FOLDER}/nightly-recall.yaml": MARK + yaml_text.dumps(_cron_job(wanted, image))}
 
 
 def _text(service: Service, image: Image) -> str:
@@ -40,20 +49,67 @@ def _deployment(service: Service, image: Image) -> dict[str, Any]:
             "selector": {"matchLabels": _labels(service)},
             "template": {
                 "metadata": {"labels": _labels(service)},
-                "spec": {
-                    "automountServiceAccountToken": False,
-                    "terminationGracePeriodSeconds": service.drain_s + 15,
-                    "securityContext": {
-                        "runAsNonRoot": True,
-                        "runAsUser": USER,
-                        "runAsGroup": USER,
-                        "seccompProfile": {"type": "RuntimeDefault"},
-                    },
-                    "containers": [_container(service, image)],
-                    "volumes": [{"name": "tmp", "emptyDir": {}}],
-                },
+                "spec": _pod(_container(service, image), terminationGracePeriodSeconds=service.drain_s + 15),
             },
         },
+    }
+
+
+def _cron_job(wanted: Nightly, image: Image) -> dict[str, Any]:
+    container = {
+        "name": "ukai",
+        "image": image.tagged,
+        "args": wanted.command,
+        "env": [_secret_of(NIGHTLY, name) for name in (DATABASE, *wanted.secrets)],
+        "resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
+        **_HARDENED,
+    }
+    labels = {"app.kubernetes.io/name": "ukai", "app.kubernetes.io/instance": NIGHTLY}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": NIGHTLY, "labels": labels},
+        "spec": {
+            "schedule": wanted.cron,
+            "timeZone": wanted.timezone,
+            "concurrencyPolicy": "Forbid",
+            "startingDeadlineSeconds": wanted.grace_s,
+            "jobTemplate": {
+                "spec": {
+                    # It ends with 1 where a figure fell: the same is not measured again for that.
+                    "backoffLimit": 0,
+                    "template": {
+                        "metadata": {"labels": labels},
+                        "spec": _pod(container, restartPolicy="Never"),
+                    },
+                }
+            },
+        },
+    }
+
+
+_HARDENED: dict[str, Any] = {
+    "securityContext": {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    },
+    "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108  (of the container)
+}
+
+
+def _pod(container: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "automountServiceAccountToken": False,
+        **more,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [container],
+        "volumes": [{"name": "tmp", "emptyDir": {}}],
     }
 
 
@@ -65,26 +121,27 @@ def _container(service: Service, image: Image) -> dict[str, Any]:
         "ports": [{"name": "http", "containerPort": PORT}],
         "env": [
             {"name": POINTER, "value": service.agent},
+            # A CronJob does it, on memory of its own.
+            *([{"name": SCHEDULES, "value": "off"}] if service.has_nightly else []),
             *[_secret(service, name) for name in (DATABASE, *service.secrets)],
         ],
         "startupProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 3, "failureThreshold": 40},
         "livenessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 20, "timeoutSeconds": 5},
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "http"}, "periodSeconds": 5, "timeoutSeconds": 5},
         "resources": {"requests": {"cpu": "200m", "memory": "512Mi"}, "limits": {"memory": "1Gi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108  (of the container)
+        **_HARDENED,
     }
 
 
 def _secret(service: Service, name: str) -> dict[str, Any]:
-    key: dict[str, Any] = {"name": _name(service), "key": name}
+    found = _secret_of(_name(service), name)
     if name in service.optional:
-        key["optional"] = True
-    return {"name": name, "valueFrom": {"secretKeyRef": key}}
+        found["valueFrom"]["secretKeyRef"]["optional"] = True
+    return found
+
+
+def _secret_of(owner: str, name: str) -> dict[str, Any]:
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": owner, "key": name}}}
 
 
 def _service(service: Service) -> dict[str, Any]:

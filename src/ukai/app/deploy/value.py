@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ukai.app import nights
 from ukai.catalog import Catalog
-from ukai.llm.known import PROVIDERS
+from ukai.llm.known import PROVIDERS, SCORE
 from ukai.runtime.agent import Agent
 
 PORT = 8300
@@ -15,6 +16,8 @@ POINTER = "SKILL_NAME"
 """The variable that picks the one agent which a process serves (P2.1)."""
 COMMIT, TREE = "UKAI_BUILD_COMMIT", "UKAI_BUILD_TREE"
 DATABASE = "UKAI_DATABASE_URL"
+SCHEDULES = "UKAI_SCHEDULES"
+"""The variable that says whether a server starts what ukai.yaml wants every night."""
 SLACK = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")
 """The app token is for socket mode, the signing secret for HTTP: one of the two is enough."""
 MARK = "# Made by `ukai up`. A change belongs into the agent's own files; then run it again.\n"
@@ -35,12 +38,31 @@ class Service:
     prompts: tuple[tuple[str, str], ...]
     """Title and text of what Slack suggests to ask."""
     drain_s: int
+    has_nightly: bool
+    """Something is measured every night."""
 
     @property
     def command(self) -> list[str]:
         """What the container runs."""
         slack = ["--slack"] if self.is_in_slack else []
         return ["ukai", "serve", "--host", "0.0.0.0", "--port", str(PORT), *slack]  # noqa: S104  (inside a container)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nightly:
+    """What a workspace measures every night, as a process that ends."""
+
+    cron: str
+    timezone: str
+    grace_s: int
+    """How late it may begin."""
+    secrets: tuple[str, ...]
+    """Names of the environment variables that it needs beside the database's."""
+
+    @property
+    def command(self) -> list[str]:
+        """What the container runs: it ends with 1 where somebody should look."""
+        return ["ukai", "context", "nightly", "--run", "--quiet"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +85,7 @@ def service(catalog: Catalog, agent: Agent) -> Service:
     """What this agent needs, from its own files and those that it names."""
     is_in_slack = "slack" in agent.channels
     slack = SLACK if is_in_slack else ()
-    keys = dict.fromkeys((*_model_keys(catalog, agent), *_login_secrets(catalog), *slack))
+    keys = dict.fromkeys((*_model_keys(catalog, agent), *_ranker_keys(catalog), *_login_secrets(catalog), *slack))
     return Service(
         agent=agent.name,
         description=agent.description,
@@ -72,6 +94,20 @@ def service(catalog: Catalog, agent: Agent) -> Service:
         is_in_slack=is_in_slack,
         prompts=prompts(agent),
         drain_s=catalog.settings.serve.drain_s,
+        has_nightly=catalog.settings.context.recall is not None,
+    )
+
+
+def nightly(catalog: Catalog) -> Nightly | None:
+    """What this workspace measures every night, if anything."""
+    recall = catalog.settings.context.recall
+    if recall is None:
+        return None
+    return Nightly(
+        cron=recall.cron,
+        timezone=recall.timezone,
+        grace_s=int(nights.GRACE.total_seconds()),
+        secrets=tuple(dict.fromkeys(_ranker_keys(catalog))),
     )
 
 
@@ -84,12 +120,26 @@ def prompts(agent: Agent) -> tuple[tuple[str, str], ...]:
 def _model_keys(catalog: Catalog, agent: Agent) -> Iterator[str]:
     rules = (catalog.guardrails[g].model for g in agent.guardrails if g in catalog.guardrails)
     for name in (agent.model, *(m for m in rules if m)):
-        if catalog.models.findings(name, where=""):
-            continue
-        spec = catalog.models.resolve(name).spec
-        key = spec.key or (PROVIDERS.get(spec.provider) if not spec.base_url else None)
-        if key:
-            yield key
+        yield from _key_of(catalog, name)
+
+
+def _ranker_keys(catalog: Catalog) -> Iterator[str]:
+    """Of what puts in order what is composed, for every agent alike."""
+    for name in catalog.settings.context.choice:
+        reranker = catalog.models.rerankers.get(name)
+        if reranker is not None and reranker.key:
+            yield reranker.key
+        elif reranker is None and name != SCORE:
+            yield from _key_of(catalog, name)
+
+
+def _key_of(catalog: Catalog, model: str) -> Iterator[str]:
+    if catalog.models.findings(model, where=""):
+        return
+    spec = catalog.models.resolve(model).spec
+    key = spec.key or (PROVIDERS.get(spec.provider) if not spec.base_url else None)
+    if key:
+        yield key
 
 
 def _login_secrets(catalog: Catalog) -> Iterator[str]:

@@ -9,13 +9,14 @@ telemetry.METRICS.exposition()       # the text of /metrics
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib.metadata import version
 
 from opentelemetry import trace
 
 from ukai import record, store
+from ukai.app import nights
 from ukai.app.telemetry import metrics, names, spans
 from ukai.app.telemetry.metrics import MEDIA, Metric
 from ukai.context import index
@@ -40,6 +41,15 @@ METRICS = metrics.Registry(
         Metric(name=names.INDEX_LAG, help="Changes of the graph that passages do not follow yet.", kind="gauge"),
         Metric(name=names.ANN_RECALL, help="What approximate answers of a day have of the exact ones.", kind="gauge"),
         Metric(name=names.ANN_CHECKED, help="Approximate answers of a day that were checked.", kind="gauge"),
+        Metric(
+            name=names.RECALL,
+            help="What documents hold of what questions require, as last measured.",
+            labels=("set", "figure", "budget"),
+            kind="gauge",
+        ),
+        Metric(name=names.RECALL_FELL, help="Figures of recall below the baseline.", labels=("set",), kind="gauge"),
+        Metric(name=names.RECALL_FAILED, help="Whether the last recall could not be measured.", kind="gauge"),
+        Metric(name=names.RECALL_AT, help="The night that was last measured.", kind="gauge"),
         Metric(name=names.COMPOSITION_EVENTS, help="What went wrong while composing, by kind.", labels=("event",)),
         Metric(name=names.BUILD, help="What runs.", labels=("version", "commit", "tree"), kind="gauge"),
     )
@@ -81,6 +91,22 @@ async def measured(db: store.Database, *, running: int, waiting: int, at: dateti
     METRICS.set(names.ANN_CHECKED, to=checked)
     if share is not None:
         METRICS.set(names.ANN_RECALL, to=share)
+    _recalled(await nights.last(db, limit=2))
+
+
+def _recalled(found: Sequence[nights.Night]) -> None:
+    """The last night, and the last that was measured: a gauge keeps what a failure does not change."""
+    if found:
+        METRICS.set(names.RECALL_FAILED, to=found[0].state == "failed")
+    measured = next((n for n in found if n.state == "done"), None)
+    if measured is None:
+        return
+    METRICS.set(names.RECALL_AT, to=measured.slot.timestamp())
+    METRICS.set(names.RECALL_FELL, measured.name, to=len(measured.alerts))
+    METRICS.set(names.RECALL, measured.name, "end_to_end", "", to=measured.figures["end_to_end"])
+    for figure in ("usable", "recall"):
+        for budget, value in measured.figures[figure].items():
+            METRICS.set(names.RECALL, measured.name, figure, budget, to=value)
 
 
 def composed(report: Report, registry: metrics.Registry | None = None) -> None:

@@ -1,4 +1,4 @@
-"""`ukai context compose | explain | replay | recall`."""
+"""`ukai context compose | explain | replay | recall | nightly`."""
 
 from __future__ import annotations
 
@@ -177,4 +177,44 @@ def recall(
         recalling.chart(report, name, chart)
     output.emit(report.as_json(), as_json=as_json, text=recalling.text(report, name) + told)
     if report.failed:
+        raise typer.Exit(output.REFUSED)
+
+
+@app.command()
+def nightly(
+    run: Annotated[bool, typer.Option("--run", help="Measure now, if it is due and nobody did.")] = False,
+    nights: Annotated[int, typer.Option("--nights", min=1, max=1_000, help="Show so many.")] = 14,
+    chart: Annotated[Path | None, typer.Option("--chart", help="Write an SVG file.", show_default=False)] = None,
+    workspace: output.Workspace = output.HERE,
+    as_json: output.Json = False,
+    quiet: output.Quiet = False,
+) -> None:
+    """Show how recall went over the last nights; with --run, be the one who measures tonight.
+
+    `context: {recall: {nightly: ..}}` in ukai.yaml says when, and `ukai serve` does it. Ends with 1 when a figure of
+    the last night fell below the baseline, or it could not be measured.
+    """
+    from ukai.app import nightly as measuring
+    from ukai.app import nights as shown
+
+    if run:
+        night = asyncio.run(measuring.run(workspace, progress=output.live(quiet=quiet)))
+        if not isinstance(night, shown.Night):
+            text = f"nothing to do: {night.reason}; next at {night.next:%Y-%m-%d %H:%M} UTC"
+            output.emit({"reason": night.reason, "next": night.next.isoformat()}, as_json=as_json, text=text)
+            return
+        output.emit(night.as_json(), as_json=as_json, text=str(night))
+        alerts = night.alerts
+    else:
+        found, due = asyncio.run(measuring.shown(workspace, last=nights))
+        when = f"next at {due:%Y-%m-%d %H:%M} UTC" if due else "ukai.yaml says nothing of a nightly recall"
+        output.emit(
+            {"nights": [n.as_json() for n in found], "next": due.isoformat() if due else None},
+            as_json=as_json,
+            text="\n".join([*(shown.table(found) if found else []), when]),
+        )
+        alerts = found[0].alerts if found else []
+        if chart is not None:
+            shown.chart(found, chart)
+    if alerts:
         raise typer.Exit(output.REFUSED)

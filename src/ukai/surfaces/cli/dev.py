@@ -33,4 +33,4 @@ def dev(
     def changed(what: str) -> None:
         sys.stderr.write(output.visible(f"{what}\n"))
 
-    ctx.obj(workspace, host="127.0.0.1", port=port, ready=ready, slack=slack, changed=changed)
+    ctx.obj(workspace, host="127.0.0.1", port=port, ready=ready, slack=slack, schedules=False, changed=changed)

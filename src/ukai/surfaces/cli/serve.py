@@ -28,6 +28,12 @@ def serve(
     slack: Annotated[
         bool, typer.Option("--slack", envvar="UKAI_SLACK", help="Answer in Slack too; docs/howto/slack.md.")
     ] = False,
+    schedules: Annotated[
+        bool,
+        typer.Option(
+            "--schedules/--no-schedules", envvar="UKAI_SCHEDULES", help="Start what ukai.yaml wants every night."
+        ),
+    ] = True,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
 ) -> None:
@@ -49,4 +55,4 @@ def serve(
         )
         sys.stdout.flush()  # nothing more comes for a long time, and somebody may wait for this line
 
-    ctx.obj(workspace, host=host, port=port, ready=ready, slack=slack)
+    ctx.obj(workspace, host=host, port=port, ready=ready, slack=slack, schedules=schedules)
