@@ -109,9 +109,12 @@ async def test_a_full_memory_forgets_the_oldest_and_still_answers(database: stor
     kept = cache.Cache(Letters(), remembered=2)
     texts = ["a", "bb", "ccc", "dddd"]
 
-    await kept.embed_cached(database, texts)
+    await kept.embed_cached(database, texts)  # more than have room: nothing of them is kept
+    assert len(kept._near) == 0
+    for few in (texts[:2], texts[1:3]):
+        await kept.embed_cached(database, few)
 
-    assert len(kept._near) == 2
+    assert list(kept._near) == [cache.content_of(text) for text in texts[1:3]]
     assert (await kept.embed_cached(database, texts))[:, 0].tolist() == [1, 2, 3, 4]
 
 

@@ -130,8 +130,8 @@ class Views:
             made = kept.view
         answers = kept.answers if kept and kept.view is made and kept.position == now.text else None
         if cache is not None and made.size <= bounds.exact and (made.vectors is None or made.missing):
-            made = await view.with_vectors(tx, made, cache)
-            answers = None
+            more = await view.with_vectors(tx, made, cache)
+            made, answers = more, answers if more is made else None
         # Behind a transaction that is still open something may come in without moving the end of the feed.
         position = now.text if now.is_settled else ""
         self._keep(name, _Kept(view=made, at=now, position=position, answers=answers or OrderedDict()))

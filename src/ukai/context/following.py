@@ -48,8 +48,7 @@ async def followed(
     if len(gone) == before.records:
         return None
     edges = await _edges(tx, before, fresh, gone)
-    is_whole = before.corpus.has_parts or fresh.corpus.has_parts  # a part's vector is made of those around it
-    if cache is not None and before.vectors is not None and not before.missing and not is_whole:
+    if cache is not None and before.vectors is not None:
         fresh = await view.with_vectors(tx, fresh, cache)
     return _Splice(before, fresh, gone).view(edges)
 
@@ -112,7 +111,7 @@ class _Splice:
             rows=rows,
             nodes=nodes,
             vectors=self._vectors(),
-            missing=fresh.missing,
+            waiting=self._waiting(),
         )
 
     def _rows(self, before: tuple[Row, ...], fresh: tuple[Row, ...]) -> tuple[Row, ...]:
@@ -180,6 +179,11 @@ class _Splice:
         vectors = self._before.vectors[np.where(is_new, 0, self._order)]
         vectors[is_new] = self._fresh.vectors[self._order[is_new] - self._before.size]
         return vectors
+
+    def _waiting(self) -> tuple[int, ...]:
+        waiting = [*self._before.waiting, *(row + self._before.size for row in self._fresh.waiting)]
+        moved = self._row[np.array(waiting, np.int64)]
+        return tuple(np.sort(moved[moved >= 0]).tolist())
 
 
 def _name(of: View, row: int) -> tuple[str, str]:

@@ -150,11 +150,27 @@ def meaning(corpus: Corpus, vectors: NDArray[np.float32]) -> NDArray[np.float32]
 
     Times a question's vector it gives the cosine of the mix, so that no window has to be embedded by itself.
     """
-    sums = np.vstack([np.zeros((1, vectors.shape[1])), np.cumsum(vectors * corpus.size[:, None].astype(float), axis=0)])
-    mean = sums[corpus.last] - sums[corpus.first]
-    mean /= np.linalg.norm(mean, axis=1, keepdims=True) + 1e-9
-    share = np.where(corpus.is_part, AROUND_PART, 0.0)[:, None]
-    return ((1 - share) * vectors + share * mean).astype(np.float32)
+    return surrounded(vectors, corpus.size, corpus.first, corpus.last, corpus.is_part)
+
+
+def surrounded(
+    vectors: NDArray[np.float32],
+    size: NDArray[np.int32],
+    first: NDArray[np.int64] | NDArray[np.int32],
+    last: NDArray[np.int64] | NDArray[np.int32],
+    is_part: NDArray[np.bool_],
+) -> NDArray[np.float32]:
+    """The same of some rows of a corpus. To the bit, a part's vector hangs on the rows around it alone."""
+    found = vectors.copy()
+    for parts in np.array_split(np.flatnonzero(is_part), max(1, len(vectors) // 4096)):
+        mean = np.zeros((len(parts), vectors.shape[1]))
+        for away in range(int((last[parts] - first[parts]).max(initial=0))):
+            reach = np.flatnonzero(first[parts] + away < last[parts])
+            near = first[parts[reach]] + away
+            mean[reach] += vectors[near] * size[near, None].astype(float)
+        mean /= np.linalg.norm(mean, axis=1, keepdims=True) + 1e-9
+        found[parts] = (1 - AROUND_PART) * vectors[parts].astype(float) + AROUND_PART * mean
+    return found
 
 
 def lexical(corpus: Corpus, asked: Sequence[str]) -> NDArray[np.float64]:

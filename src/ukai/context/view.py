@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 import numpy as np
 
 from ukai import store
-from ukai.access import ALL, Record
+from ukai.access import ALL, Fields, Record
 from ukai.context import counted, rows, score
 from ukai.context.clause import CompiledScope
 from ukai.context.rows import views as listing
 from ukai.graph import schema
 from ukai.kit import bm25, handle
-from ukai.llm.cache import Cache
+from ukai.llm.cache import Cache, LookUp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,13 +79,18 @@ class View:
     """Node -> the row of its record."""
     vectors: NDArray[np.float32] | None = None
     """One row an item, its surroundings in it; None where there are too many to hold them. Zeros: not known yet."""
-    missing: int = 0
-    """Texts that have no vector yet."""
+    waiting: tuple[int, ...] = ()
+    """The row of each text that has no vector yet, where vectors are held."""
 
     @property
     def size(self) -> int:
         """Items."""
         return len(self.entries)
+
+    @property
+    def missing(self) -> int:
+        """Texts that have no vector yet."""
+        return len(self.waiting)
 
     @cached_property
     def nbytes(self) -> int:
@@ -131,28 +138,16 @@ async def read(
     """The view of what is `found` in the scope."""
     readable = await _readable(tx, scope, found)
     # In a thread, since a large scope takes seconds, in which a server answers others, too.
-    ordered, marks = await asyncio.to_thread(_ordered, readable)
-    edges = await listing.edges_between(tx, list(marks))
-    new = await listing.numbers(tx, list(dict.fromkeys(r.node for r in ordered if r.part)))
-    return await asyncio.to_thread(_made, types, new, ordered, marks, edges)
+    made = await asyncio.to_thread(_made, types, readable)
+    edges = await listing.edges_between(tx, list(made.nodes))
+    return await asyncio.to_thread(made.view, edges)
 
 
-def _ordered(readable: Sequence[listing.Listed]) -> tuple[list[listing.Listed], dict[UUID, bytes]]:
-    ordered = sorted(readable, key=lambda r: (r.type, r.key, r.ordinal, r.part))
-    return ordered, _marks(ordered)
-
-
-def _made(
-    types: Mapping[str, schema.Type],
-    numbers: Mapping[tuple[UUID, str], tuple[bytes, bytes, bytes]],
-    ordered: Sequence[listing.Listed],
-    marks: Mapping[UUID, bytes],
-    edges: Mapping[UUID, bytes],
-) -> View:
-    made = _Making(types=types, numbers=numbers)
-    for row in ordered:
-        made.add(row)
-    return made.view(marks, edges)
+def _made(types: Mapping[str, schema.Type], readable: Iterable[listing.Listed]) -> _Making:
+    made = _Making(types=types)
+    for _, of_one in groupby(sorted(readable, key=lambda r: (r.type, r.key, r.ordinal, r.part)), key=lambda r: r.node):
+        made.add(list(of_one))
+    return made
 
 
 def token_of(marks: Sequence[bytes], edges: Sequence[bytes]) -> str:
@@ -161,32 +156,79 @@ def token_of(marks: Sequence[bytes], edges: Sequence[bytes]) -> str:
 
 
 async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:
-    """The view with the vectors of its texts, as far as they are known."""
-    owner = np.array([i for i, e in enumerate(view.entries) for _ in e.contents], np.int64)
-    known = await cache.known(tx, [c for e in view.entries for c in e.contents])
-    own = np.zeros((view.size, cache.embedder.dimensions), np.float32)
-    if len(np.unique(owner)) == len(owner):
-        own[owner] = known.vectors
+    """The view with the vectors of its texts, as far as they are known: itself where no more are known than before."""
+    if view.vectors is None:
+        rows, contents = await asyncio.to_thread(_texts, view, range(view.size))
+        known = await cache.known(tx, contents)
+        return await asyncio.to_thread(_with, view, np.arange(view.size), rows, known)
+    rows, contents = _texts(view, dict.fromkeys(view.waiting))
+    still = rows[list((await cache.known(tx, contents)).missing)].tolist()
+    came = Counter(view.waiting) - Counter(still)
+    if not came:
+        return view
+    # A part's vector is made of those around it in its record, and of nothing else.
+    again = view.standing({view.entries[row].node for row in came})
+    rows, contents = _texts(view, again.tolist())
+    return await asyncio.to_thread(_with, view, again, rows, await cache.known(tx, contents))
+
+
+def _texts(view: View, among: Iterable[int]) -> tuple[NDArray[np.int64], list[bytes]]:
+    """The texts of these rows, and the row of each."""
+    found = [(row, content) for row in among for content in view.entries[row].contents]
+    return np.array([row for row, _ in found], np.int64), [content for _, content in found]
+
+
+def _with(view: View, rows: NDArray[np.int64], owner: NDArray[np.int64], known: LookUp) -> View:
+    """The view with other vectors for `rows`, which are whole records, of what is known of their texts."""
+    own = np.zeros((len(rows), known.vectors.shape[1]), np.float32)
+    at = np.searchsorted(rows, owner)
+    often = np.bincount(at, minlength=len(rows))
+    if len(at) == len(rows) and (often == 1).all():
+        own = known.vectors
     else:
-        np.add.at(own, owner, known.vectors)
-        lengths = np.linalg.norm(own, axis=1, keepdims=True)
-        own = (own / np.where(lengths == 0, 1, lengths)).astype(np.float32)
-    vectors = score.meaning(view.corpus, own) if view.corpus.is_part.any() else own
-    return replace(view, vectors=vectors, missing=len(known.missing))
+        np.add.at(own, at, known.vectors)
+        # What has one text alone has its vector, to the bit, whatever else is in the view.
+        several = np.flatnonzero(often > 1)
+        lengths = np.linalg.norm(own[several], axis=1, keepdims=True)
+        own[several] /= np.where(lengths == 0, 1, lengths)
+    corpus = view.corpus
+    if corpus.is_part[rows].any():
+        moved = np.arange(len(rows)) - rows
+        first, last = corpus.first[rows] + moved, corpus.last[rows] + moved
+        own = score.surrounded(own, corpus.size[rows], first, last, corpus.is_part[rows])
+    if view.vectors is None:
+        vectors = own
+    else:
+        vectors = view.vectors.copy()
+        vectors[rows] = own
+    waits = np.array(view.waiting, np.int64)
+    waiting = np.sort(np.concatenate([waits[~np.isin(waits, rows)], owner[list(known.missing)]]))
+    return replace(view, vectors=vectors, waiting=tuple(waiting.tolist()))
 
 
 async def _readable(
     tx: store.Transaction, scope: CompiledScope, found: Sequence[listing.Listed]
-) -> list[listing.Listed]:
+) -> Sequence[listing.Listed]:
     """Those whose field may be read: the type says so, or else the record. Of one record nothing, and it is none.
 
     The version of a record that is not seen as a whole is that of what is seen of it.
     """
     fixed = {t: scope.rights.reading.fixed(t) for t in {f.type for f in found}}
+    if all(fields is ALL for fields in fixed.values()):
+        return found
     unsure = sorted({f.node for f in found if fixed[f.type] is None})
     seen: Mapping[UUID, Record] = await scope.seen(tx, await rows.nodes(tx, unsure)) if unsure else {}
     in_part = sorted({f.node for f in found if fixed[f.type] is not ALL})
     changed = await rows.field_versions(tx, in_part) if in_part else {}
+    return await asyncio.to_thread(_shown, found, fixed, seen, changed)
+
+
+def _shown(
+    found: Sequence[listing.Listed],
+    fixed: Mapping[str, Fields | None],
+    seen: Mapping[UUID, Record],
+    changed: Mapping[UUID, Mapping[str, int]],
+) -> Sequence[listing.Listed]:
     versions: dict[UUID, int] = {}
     result: list[listing.Listed] = []
     bare: dict[UUID, listing.Listed] = {}
@@ -219,68 +261,50 @@ def _version(fields: frozenset[str], versions: Mapping[str, int]) -> int:
 
 def _bare(row: listing.Listed) -> listing.Listed:
     """The record alone: it may be seen, this text of it may not."""
-    return row._replace(part="", field="", ordinal=0, content=b"", size=0, titled="")
-
-
-def _marks(ordered: Sequence[listing.Listed]) -> dict[UUID, bytes]:
-    found: dict[UUID, Any] = {}
-    for r in ordered:
-        digest = found.get(r.node)
-        if digest is None:
-            digest = found[r.node] = hashlib.sha256(
-                f"{r.node.hex} {r.type}#{r.key}\0{r.path}\0".encode("utf-8", "surrogatepass")
-            )
-        digest.update(f"{r.version} {r.part}\0{r.titled}\0".encode("utf-8", "surrogatepass"))
-        digest.update(r.content)
-    return {node: digest.digest() for node, digest in found.items()}
+    nothing = {"content": b"", "size": 0, "titled": "", "terms": b"", "place": b"", "title": b""}
+    return row._replace(part="", field="", ordinal=0, **nothing)
 
 
 class _Making:
     """A view while its rows come in."""
 
-    def __init__(
-        self, *, types: Mapping[str, schema.Type], numbers: Mapping[tuple[UUID, str], tuple[bytes, bytes, bytes]]
-    ) -> None:
-        self._types, self._read = types, numbers
+    def __init__(self, *, types: Mapping[str, schema.Type]) -> None:
+        self._types = types
         self._entries: list[Entry] = []
         self._numbers: tuple[list[bytes], list[bytes], list[bytes]] = ([], [], [])
         self._sizes: list[int] = []
         self._parent: list[int] = []
-        self._nodes: dict[UUID, int] = {}
+        self._marks: list[bytes] = []
+        self.nodes: dict[UUID, int] = {}
 
-    def add(self, row: listing.Listed) -> None:
-        """A passage, or a node without any: the record's row comes before its parts."""
-        name = f"{row.type}#{row.key}"
-        terms, place, title = self._read[row.node, row.part] if row.part else (b"", b"", b"")
-        title = title if row.titled else b""
-        is_part = bool(row.part) and is_a_part(self._types.get(row.type), row.field, row.part)
-        at = self._nodes.get(row.node)
-        if at is None:
-            at = self._nodes[row.node] = len(self._entries)
-            empty = Entry(id=name, node=row.node, part="", type=row.type, path=row.path, contents=())
-            # A text of a record says where the record stands; a part says who speaks, too.
-            stands = place if row.part and not is_part else bm25.packed(counted.place(row.path, row.key))
-            self._append(empty, b"", stands, b"", 0, -1)
-        if not row.part:
-            return
-        if is_part:
-            entry = Entry(
-                id=f"{name}/{part_of(row.part)}",
-                node=row.node,
-                part=row.part,
-                type=row.type,
-                path=row.path,
-                contents=(row.content,),
-            )
-            self._append(entry, terms, place, title, row.size, at)
-            self._numbers[2][at] = self._numbers[2][at] or title
-            return
-        record = self._entries[at]
-        self._entries[at] = record._replace(contents=(*record.contents, row.content))
-        if row.field != row.titled:
-            self._numbers[0][at] = merged(self._numbers[0][at], terms)
-        self._numbers[2][at] = self._numbers[2][at] or title
-        self._sizes[at] += row.size
+    def add(self, passages: Sequence[listing.Listed]) -> None:
+        """A record's passages, or the record without any: its row comes before its parts."""
+        record, name = passages[0], f"{passages[0].type}#{passages[0].key}"
+        kind, at = self._types.get(record.type), len(self._entries)
+        own, title, size = b"", b"", 0
+        texts: list[bytes] = []
+        parts: list[listing.Listed] = []
+        for p in passages:
+            if not p.part:
+                continue
+            title = title or (p.title if p.titled else b"")
+            if is_a_part(kind, p.field, p.part):
+                parts.append(p)
+                continue
+            texts.append(p.content)
+            size += p.size
+            if p.field != p.titled:
+                own = merged(own, p.terms)
+        # A text of a record says where the record stands; a part says who speaks, too.
+        is_said = record.part and not (parts and parts[0] is record)
+        place = record.place if is_said else bm25.packed(counted.place(record.path, record.key))
+        self.nodes[record.node] = at
+        self._append(Entry(name, record.node, "", record.type, record.path, tuple(texts)), own, place, title, size, -1)
+        self._marks.append(_mark(name, passages))
+        for p in parts:
+            entry = Entry(f"{name}/{part_of(p.part)}", p.node, p.part, p.type, p.path, (p.content,))
+            self._append(entry, p.terms, p.place, p.title if p.titled else b"", p.size, at)
+            self._marks.append(b"")
 
     def _append(self, entry: Entry, own: bytes, place: bytes, title: bytes, size: int, parent: int) -> None:
         self._entries.append(entry)
@@ -289,7 +313,7 @@ class _Making:
         self._sizes.append(size)
         self._parent.append(parent)
 
-    def view(self, marks_of: Mapping[UUID, bytes], edges_of: Mapping[UUID, bytes]) -> View:
+    def view(self, edges_of: Mapping[UUID, bytes]) -> View:
         """All that came in."""
         own, title, place = (bm25.Packed(n) for n in self._numbers)
         parent = np.array(self._parent, np.int32)
@@ -306,21 +330,21 @@ class _Making:
             size=size,
             group=group,
         )
-        records = [e.node if p < 0 else None for e, p in zip(self._entries, self._parent, strict=True)]
-        marks = tuple(marks_of[node] if node else b"" for node in records)
-        edges = tuple(edges_of.get(node, NO_EDGES) if node else b"" for node in records)
+        edges = tuple(
+            edges_of.get(e.node, NO_EDGES) if p < 0 else b"" for e, p in zip(self._entries, self._parent, strict=True)
+        )
         return View(
-            token=token_of(marks, edges),
+            token=token_of(self._marks, edges),
             entries=tuple(self._entries),
-            records=len(self._nodes),
+            records=len(self.nodes),
             corpus=corpus,
             parent=parent,
             places=self._places(),
             grounds=grounds,
-            marks=marks,
+            marks=tuple(self._marks),
             edges=edges,
             rows={e.id: i for i, e in enumerate(self._entries)},
-            nodes=self._nodes,
+            nodes=self.nodes,
         )
 
     def _groups(self) -> tuple[NDArray[np.int32], tuple[str, ...]]:
@@ -335,7 +359,7 @@ class _Making:
 
     def _places(self) -> dict[str, NDArray[np.int64]]:
         found: dict[str, list[int]] = {}
-        for at in self._nodes.values():
+        for at in self.nodes.values():
             found.setdefault(place_of(self._entries[at].path), []).append(at)
         return {name: np.array(rows, np.int64) for name, rows in found.items()}
 
@@ -345,9 +369,17 @@ def alone(parent: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.where(parent >= 0, parent, -1 - np.arange(len(parent))).astype(np.int32)
 
 
+def _mark(name: str, passages: Sequence[listing.Listed]) -> bytes:
+    record = passages[0]
+    said = [f"{record.node.hex} {name}\0{record.path}\0".encode("utf-8", "surrogatepass")]
+    for p in passages:
+        said += (f"{p.version} {p.part}\0{p.titled}\0".encode("utf-8", "surrogatepass"), p.content)
+    return hashlib.sha256(b"".join(said)).digest()
+
+
 def place_of(path: str) -> str:
     """Integration and selection: the first segments of a path."""
-    return "/".join(path.split("/")[:DEPTH])
+    return "/".join(path.split("/", DEPTH)[:DEPTH])
 
 
 def is_a_part(kind: schema.Type | None, field: str, part: str) -> bool:

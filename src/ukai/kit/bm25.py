@@ -72,7 +72,7 @@ class Packed:
     def __init__(self, documents: Sequence[bytes]) -> None:
         self.size = len(documents)
         entries = np.frombuffer(b"".join(documents), ENTRY)
-        sizes = np.fromiter((len(d) for d in documents), np.int64, self.size) // ENTRY.itemsize
+        sizes = np.fromiter(map(len, documents), np.int64, self.size) // ENTRY.itemsize
         rows = np.repeat(np.arange(self.size), sizes)
         self.lengths = np.bincount(rows, weights=entries["count"], minlength=self.size).astype(float)
         order = np.argsort(entries["term"], kind="stable")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 REMEMBERED = 20_000
 """Vectors in this process; 384 dimensions make 30 MB of them."""
+PIECE = 2_000
+"""Vectors that are read at once: 3 MB, so that others get their turn."""
 BATCH = 256
 """Texts that are embedded before their vectors are stored: what a crash can lose is some seconds of work."""
 
@@ -60,12 +62,40 @@ class Cache:
 
     async def known(self, tx: store.Transaction, contents: Sequence[bytes]) -> LookUp:
         """The same for texts that are named by their `content_of`."""
-        known = self._recall(contents)
-        if asked := sorted(set(contents) - set(known)):
-            found = await rows.vectors(tx, self.embedder.model_id, asked)
-            self._remember(found)
-            known |= found
-        return self._look_up(contents, known)
+        vectors = await _zeros(len(contents), self.embedder.dimensions)
+        is_known = np.zeros(len(contents), bool)
+        # Of more than have room here nothing is kept: it would only drive out what others ask for.
+        is_kept = len(contents) <= self._remembered
+        if is_kept:
+            recalled = self._recall(contents)
+            for place, content in enumerate(contents):
+                if content in recalled:
+                    vectors[place], is_known[place] = np.frombuffer(recalled[content], "<f4"), True
+        places = np.flatnonzero(~is_known)
+        each, first, number = _distinct([contents[place] for place in places.tolist()])
+        firsts, twins = places[first], places[first][number]
+        for start in range(0, len(firsts), PIECE):
+            asked = each[start : start + PIECE]
+            found, read = await self._read(tx, _each(asked.tobytes()))
+            at = firsts[start + np.searchsorted(asked, _hashes(found))]
+            vectors[at], is_known[at] = read, True
+            if is_kept:
+                self._remember({content: vector.tobytes() for content, vector in zip(found, read, strict=True)})
+        again = twins != places
+        vectors[places[again]], is_known[places[again]] = vectors[twins[again]], is_known[twins[again]]
+        return LookUp(vectors=vectors, missing=tuple(np.flatnonzero(~is_known).tolist()))
+
+    async def _read(self, tx: store.Transaction, contents: Sequence[bytes]) -> tuple[list[bytes], NDArray[np.float32]]:
+        """Those that the database has, and one row for each."""
+        found, raw, lengths = await rows.vectors(tx, self.embedder.model_id, contents)
+        width = self.embedder.dimensions
+        if wrong := [n for n in lengths if found and n != 4 * width]:
+            raise WrongVector(
+                f"a stored vector of {self.embedder.model_id!r} has {wrong[0] // 4} dimensions, expected {width}",
+                hint="Give the model another id, or delete its rows from the table embedding",
+            )
+        each = _each(found)
+        return each, np.frombuffer(raw, "<f4").reshape(len(each), width)
 
     async def missing(self, tx: store.Transaction, texts: Sequence[str]) -> list[str]:
         """The texts without a vector, each once, in order: what a job has to embed."""
@@ -91,23 +121,6 @@ class Cache:
         async with db.transaction() as tx:
             await rows.keep(tx, self.embedder.model_id, new)
 
-    def _look_up(self, contents: Sequence[bytes], known: dict[bytes, bytes]) -> LookUp:
-        width = self.embedder.dimensions
-        vectors = np.zeros((len(contents), width), np.float32)
-        missing: list[int] = []
-        for row, content in enumerate(contents):
-            raw = known.get(content)
-            if raw is None:
-                missing.append(row)
-                continue
-            if len(raw) != 4 * width:
-                raise WrongVector(
-                    f"a stored vector of {self.embedder.model_id!r} has {len(raw) // 4} dimensions, expected {width}",
-                    hint="Give the model another id, or delete its rows from the table embedding",
-                )
-            vectors[row] = np.frombuffer(raw, "<f4")
-        return LookUp(vectors=vectors, missing=tuple(missing))
-
     def _recall(self, contents: Sequence[bytes]) -> dict[bytes, bytes]:
         with self._lock:
             known = {content: self._near[content] for content in contents if content in self._near}
@@ -120,6 +133,26 @@ class Cache:
             self._near |= new
             while len(self._near) > self._remembered:
                 self._near.popitem(last=False)
+
+
+def _hashes(contents: Sequence[bytes]) -> NDArray[np.bytes_]:
+    return np.frombuffer(b"".join(contents), "S32")
+
+
+def _each(hashes: bytes) -> list[bytes]:
+    return [hashes[at : at + 32] for at in range(0, len(hashes), 32)]
+
+
+def _distinct(contents: Sequence[bytes]) -> tuple[NDArray[np.bytes_], NDArray[np.int64], NDArray[np.int64]]:
+    """Each once and in order, where it stands first, and for each of `contents` the number of its own among them."""
+    return np.unique(_hashes(contents), return_index=True, return_inverse=True)
+
+
+async def _zeros(count: int, width: int) -> NDArray[np.float32]:
+    """Memory that is there already: the first touch of much of it takes long, so that it is made in a thread."""
+    made = np.empty((count, width), np.float32)
+    await asyncio.to_thread(made.fill, 0) if count > PIECE else made.fill(0)
+    return made
 
 
 def content_of(text: str) -> bytes:

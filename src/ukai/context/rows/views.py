@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from ukai.access import OwningEdge
-from ukai.context.rows import Clause, below, scanned
+from ukai.context.rows import Clause, below, first, scanned, those
 from ukai.store import Transaction
 
 GRAPH = 1_000
 """Bytes that one vector takes while the approximate index is made, besides its numbers (pgvector 0.8, m = 16)."""
 MOST_KB = 4 * 2**20
 """Memory that making the approximate index may take."""
+PIECE = 1_000
+"""Rows that are made before others get their turn."""
 
+Row = TypeVar("Row")
+_TUPLE: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
 
 _EDGE = "hashtextextended(e.id::text, e.version)"
 
@@ -34,6 +39,10 @@ class Listed(NamedTuple):
     content: bytes
     size: int
     titled: str
+    terms: bytes
+    """As `counted.Counted` has them: of the text, of its place, and of the title that the field `titled` holds."""
+    place: bytes
+    title: bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,40 +127,32 @@ async def listed(tx: Transaction, readable: Clause) -> list[Listed]:
 
 async def listed_of(tx: Transaction, readable: Clause, nodes: Sequence[UUID]) -> list[Listed]:
     """The same of these nodes alone."""
-    text, params = readable
+    text, params = those(readable, nodes)
     return await _listed(tx, f"n.id = any(%s) and n.alive and {text}", (list(nodes), *params))
 
 
 async def _listed(tx: Transaction, where: str, params: Sequence[Any]) -> list[Listed]:
     statement = (
         "select n.id, n.type, n.key, n.path, n.version, coalesce(p.part, ''), coalesce(p.field, ''), "  # noqa: S608
-        "coalesce(p.ordinal, 0), coalesce(p.content, ''), coalesce(p.size, 0), coalesce(p.titled, '') "
+        "coalesce(p.ordinal, 0), coalesce(p.content, ''), coalesce(p.size, 0), coalesce(p.titled, ''), "
+        "coalesce(p.terms, ''), coalesce(p.place, ''), coalesce(p.title, '') "
         f"from node n left join passage p on p.node = n.id where {where}"
     )
-    return [Listed._make(r) for r in await _binary(tx, statement, params)]
-
-
-async def numbers(tx: Transaction, nodes: Sequence[UUID]) -> dict[tuple[UUID, str], tuple[bytes, bytes, bytes]]:
-    """`(node, part) -> (terms, place, title)` of the passages of these nodes."""
-    found = await _binary(
-        tx,
-        "select node, part, coalesce(terms, ''), coalesce(place, ''), coalesce(title, '') from passage "
-        "where node = any(%s::uuid[])",
-        (_array(nodes),),
-    )
-    return {(r[0], r[1]): (r[2], r[3], r[4]) for r in found}
+    return [row async for piece in _pieces(tx, statement, params, Listed._make) for row in piece]
 
 
 async def edges_between(tx: Transaction, nodes: Sequence[UUID]) -> dict[UUID, bytes]:
     """Of each of these nodes what changes whenever an edge from it to another of them comes, goes or changes."""
-    found = await _binary(
-        tx,
-        f"select e.src, count(*), bit_xor({_EDGE}) "  # noqa: S608
-        "from unnest(%s::uuid[]) n(id) join edge e on e.src = n.id "
-        "where e.alive and e.dst in (select unnest(%s::uuid[])) group by e.src",
-        (_array(nodes), _array(nodes)),
+    among = await asyncio.to_thread(_array, nodes)
+    # As `packed_edges` writes it. Not joined to the list: then each edge would be looked for by itself.
+    statement = (
+        f"select e.src, int8send(count(*)) || int8send(bit_xor({_EDGE})) from edge e "  # noqa: S608
+        "where e.alive and e.src = any(%s::uuid[]) and e.dst = any(%s::uuid[]) group by e.src"
     )
-    return {r[0]: packed_edges(r[1], r[2]) for r in found}
+    found: dict[UUID, bytes] = {}
+    async for piece in _pieces(tx, statement, (among, among), _TUPLE):
+        found.update(piece)
+    return found
 
 
 async def edges_from(tx: Transaction, nodes: Sequence[UUID], into: Sequence[UUID]) -> list[tuple[UUID, UUID, int]]:
@@ -190,16 +191,14 @@ async def matching(tx: Transaction, readable: Clause, words: Sequence[str], limi
 
 async def related(tx: Transaction, readable: Clause, hubs: Sequence[UUID], limit: int) -> list[UUID]:
     """Readable nodes one edge away from `hubs`, those of the first hub first, then by type and key."""
-    text, params = readable
-    found = await tx.fetch(
-        "select n.id from unnest(%s::uuid[]) with ordinality h(id, place) cross join lateral ("  # noqa: S608
+    near = (
+        "select n.id from unnest(%s::uuid[]) with ordinality h(id, place) cross join lateral ("
         "select e.dst as id from edge e where e.alive and e.src = h.id union all "
         "select e.src from edge e where e.alive and e.dst = h.id) x join node n on n.id = x.id "
-        f"where n.alive and {text} group by n.id, n.type, n.key "
-        'order by min(h.place), n.type collate "C", n.key collate "C" limit %s',
-        (list(hubs), *params, limit),
+        "where n.alive group by n.id, n.type, n.key "
+        'order by min(h.place), n.type collate "C", n.key collate "C"'
     )
-    return [r[0] for r in found]
+    return await first(tx, readable, (near, (_array(hubs),)), limit)
 
 
 async def nearest(
@@ -316,7 +315,16 @@ def _array(ids: Iterable[UUID]) -> str:
 
 async def _binary(tx: Transaction, statement: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Rows of numbers and hashes: as bytes on the wire they cost a third."""
-    async with tx.connection.cursor(binary=True) as cursor:
+    return [row async for piece in _pieces(tx, statement, params, _TUPLE) for row in piece]
+
+
+async def _pieces(
+    tx: Transaction, statement: str, params: Sequence[Any], made: Callable[[Sequence[Any]], Row]
+) -> AsyncIterator[list[Row]]:
+    """The same, some at a time: between two pieces others are answered, too."""
+    async with tx.connection.cursor(binary=True, row_factory=lambda _: made) as cursor:
         # Not prepared: a plan for any list would look through a list of thousands row by row.
         await cursor.execute(statement.encode(), params, prepare=False)
-        return await cursor.fetchall()
+        while piece := await cursor.fetchmany(PIECE):
+            yield piece
+            await asyncio.sleep(0)
