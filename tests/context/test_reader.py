@@ -84,7 +84,7 @@ async def test_the_short_way_to_what_is_readable_leaves_nothing_out(
         words = ["alder", "memo", "said"]
         short = await rows.matching_passages(tx, reader.clause, words, 50)
         assert short == await rows.matching_passages(tx, whole, words, 50)
-    assert isinstance(reader.clause, rows.Narrow) == (who in (ANN, BEN))
+    assert isinstance(reader.clause, rows.Together) == (who in (ANN, BEN))
 
 
 @pytest.mark.parametrize(

@@ -263,14 +263,41 @@ async def _owned(
     limit: int,
 ) -> list[UUID]:
     """The first readable rows, by type and key, that these own and that are not `known`."""
-    text, params = readable
-    below, more = _below(owning)
-    # Put in order before rights are asked for, one by one until enough are found: one parent may have all children.
+    step, more = _below(owning)
+    ordered = (
+        f"with mine(id, depth) as (select unnest(%s::uuid[]), 0), step(id, depth) as ({step}) "  # noqa: S608
+        "select n.id from node n where n.alive "
+        "and n.id in (select id from step except select unnest(%s::uuid[])) "
+        'order by n.type, n.key collate "C"'
+    )
+    return await first(tx, readable, (ordered, [_array(by), *more, _array(known)]), limit)
+
+
+async def first(tx: Transaction, readable: Clause, ordered: Clause, limit: int) -> list[UUID]:
+    """Of the ids that `ordered` selects the first ones that are readable, in that order.
+
+    Owners are asked for as many as will do if most are readable, and only then for all: one parent may have them all.
+    """
+    if not isinstance(readable, Together):
+        text, params = ordered
+        source = f"(select id, row_number() over () from ({text}) o) w (id, place)"  # noqa: S608
+        return await _first(tx, readable, (source, params), limit)
+    found: list[UUID] = []
+    for most in (2 * limit, None):
+        text, params = ordered
+        ids = [r[0] for r in await tx.fetch(f"{text} limit %s", (*params, most))]
+        source = "unnest(%s::uuid[]) with ordinality w (id, place)", [_array(ids)]
+        found = await _first(tx, those(readable, ids), source, limit)
+        if len(found) == limit or len(ids) != most:
+            break
+    return found
+
+
+async def _first(tx: Transaction, readable: Clause, source: Clause, limit: int) -> list[UUID]:
+    (text, params), (selected, values) = readable, source
     rows = await tx.fetch(
-        f"with mine(id, depth) as (select unnest(%s::uuid[]), 0), step(id, depth) as ({below}) "  # noqa: S608
-        "select n.id from (select n.* from node n where n.id in (select id from step except select unnest(%s::uuid[])) "
-        f'and n.alive order by n.type, n.key collate "C" offset 0) n where {text} limit %s',
-        (list(by), *more, list(known), *params, limit),
+        f"select n.id from {selected} join node n on n.id = w.id where n.alive and {text} order by w.place limit %s",  # noqa: S608
+        (*values, *params, limit),
     )
     return [r[0] for r in rows]
 
