@@ -138,9 +138,9 @@ async def read(
     """The view of what is `found` in the scope."""
     readable = await _readable(tx, scope, found)
     # In a thread, since a large scope takes seconds, in which a server answers others, too.
-    made = await asyncio.to_thread(_made, types, readable)
-    edges = await listing.edges_between(tx, list(made.nodes))
-    return await asyncio.to_thread(made.view, edges)
+    making = asyncio.create_task(asyncio.to_thread(_made, types, readable))
+    edges = await listing.edges_between(tx, list(dict.fromkeys(r.node for r in readable)))
+    return await asyncio.to_thread((await making).view, edges)
 
 
 def _made(types: Mapping[str, schema.Type], readable: Iterable[listing.Listed]) -> _Making:
