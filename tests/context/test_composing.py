@@ -21,7 +21,7 @@ from tests.context import world
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
 from ukai import context, store
-from ukai.context import Scope, bodies, cache, making, rows
+from ukai.context import Scope, bodies, cache, levels, making, rows
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
 from ukai.context.settings import DEFAULT
@@ -105,6 +105,29 @@ async def test_a_document_keeps_to_its_budget_and_the_report_accounts_for_every_
     told = {i for r in made.report.ranking for i in r.items} | {d.section for d in made.report.dropped}
     assert told >= set(made.report.found)
     assert {i for r in made.report.ranking if r.level == "none" for i in r.items} <= told - set(made.report.shown)
+
+
+BUDGETS = (60, 700, 2_500, 2_700, 2_900, 3_100, 3_300, 3_500, 15_000, 15_100, 50_000)
+
+
+async def test_what_a_small_budget_shows_every_larger_one_shows_at_least_as_well(database: store.Database):
+    """E5: also where a larger one reads more, takes more together, or was ordered by a model."""
+    w = await world.opened(database)
+    ops = [world.firm(f"f{f}", name=f"Firm {f}") for f in range(12)]
+    for n in range(250):
+        body = f"Report no. {n} on the rollout. " + f"Depot {n} waits for a gate. " * (n * 7 % 23 * (n % 3))
+        ops += world.memo(f"m{n}", f"f{n % 12}", body, title=f"Memo no. {n}")
+    await w.write(*ops)
+    await w.follow()
+
+    made = [await compose(w, MIRA, question="Which depots wait?", budget_tokens=b) for b in BUDGETS]
+    ranked = [await compose(w, MIRA, budget_tokens=b, ranker=Backwards()) for b in BUDGETS[6:]]
+
+    assert len(made[-1].report.found) > len(made[-3].report.found)
+    assert len({m.report.ranking[0].section for m in ranked}) == 1
+    for smaller, larger in [*itertools.pairwise(made), *itertools.pairwise(ranked)]:
+        for name, (_, level) in smaller.report.shown.items():
+            assert levels.at_least(larger.report.shown[name][1], level), (name, smaller.report.budget)
 
 
 async def test_a_deployment_may_choose_the_plain_rule_of_bodies_up_to_the_first_that_does_not_fit(

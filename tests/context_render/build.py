@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ukai.context import assembly, cut, sections
+from ukai.context import assembly
 from ukai.context.item import Item
-from ukai.context.render import document, templates
 
 
 def thing(id: str, text: str = "", *, place: str = "wiki/finance", score: float = 0.0, **more: Any) -> Item:
@@ -72,13 +71,3 @@ def assembled(items: Sequence[Item], budget: int = 1_000, **more: Any) -> assemb
 
 def ref(item: str, name: str) -> str:
     return f"ref-{item}-{name}"
-
-
-def cut_of(
-    items: Sequence[Item], budget: float, *, sections_for: int = 15_000, plan: cut.Plan = cut.DEFAULT
-) -> cut.Cut:
-    """A cut of sections that do not depend on the budget."""
-    units = sections.units(items)
-    found = assembly.ranked(units, {i.id: i.score for i in items}, budget_tokens=15_000)
-    layout = document.Layout(units, body=templates.Bodies())
-    return cut.fill(found, budget=budget, count=lambda text: len(text) / 4, layout=layout, plan=plan)

@@ -252,13 +252,53 @@ def test_no_document_is_larger_than_its_budget(items: list[Item], budget: int):
     assert {i for r in result.ranking for i in r.items} == {i.id for i in items}
 
 
-@settings(max_examples=60, deadline=None)
-@given(items=ITEMS, small=st.integers(1, 4_000), more=st.integers(0, 4_000))
-def test_what_a_small_budget_shows_a_larger_one_shows_at_least_as_well(items: list[Item], small: int, more: int):
-    little = build.cut_of(items, small).paper.levels
-    much = build.cut_of(items, small + more).paper.levels
+@settings(max_examples=100, deadline=None)
+@given(
+    items=ITEMS,
+    usual=st.integers(0, 60),
+    wide=st.sampled_from([0.25, 1.0, 12.0]),
+    small=st.one_of(st.integers(1, 3_000), st.integers(1, 30_000)),
+    more=st.one_of(st.integers(0, 300), st.integers(0, 20_000)),
+)
+def test_what_a_small_budget_shows_a_larger_one_shows_at_least_as_well(
+    items: list[Item], usual: int, wide: float, small: int, more: int
+):
+    """Also from the usual size to larger ones, for which more is read: the first items are those that both have."""
+    items = sorted(items, key=lambda i: -i.score)
 
-    assert all(levels.at_least(much[unit], level) for unit, level in little.items())
+    def count(text: str) -> float:
+        return len(text) * wide * (1.05 if len(text) > 900 else 1.0)  # what stands together counts more
+
+    def shown(budget: int) -> dict[str, str]:
+        of = items[:usual] if budget <= 15_000 else items
+        made = build.assembled(of, budget, usual=usual, count=count)
+        return {item: level for item, (_, level) in made.shown.items()}
+
+    little, much = shown(small), shown(small + more)
+
+    assert all(levels.at_least(much[item], level) for item, level in little.items())
+
+
+def test_a_document_that_counts_larger_than_its_parts_loses_no_more_than_it_must():
+    """What is taken back at a larger budget must not be more than a smaller one kept."""
+    items = [build.thing(str(n), f"w{n} " * (15 + n * 7 % 40), place=f"w/{n}", score=-n) for n in range(60)]
+
+    def count(text: str) -> float:
+        return len(text) / 4 + (40 if len(text) > 900 and len(text) // 300 % 2 else 0)
+
+    shown = [len(build.assembled(items, budget, count=count).shown) for budget in range(600, 2_400, 25)]
+
+    assert shown == sorted(shown)
+
+
+def test_a_document_of_a_usual_size_is_full_to_the_brim():
+    """Between two sizes the cut ends at the first that does not fit; before one, smaller things are taken first."""
+    items = [build.thing(str(n), f"w{n} " * (400 if n % 3 == 0 else 60), place=f"w/{n}", score=-n) for n in range(300)]
+
+    left = {size: size - build.assembled(items, size).used for size in (1_000, 2_500, 4_900, 5_000)}
+
+    assert all(left[size] < 120 for size in (1_000, 2_500, 5_000))
+    assert left[4_900] > 300
 
 
 def test_a_document_that_counts_larger_than_its_parts_is_shortened_and_says_so():

@@ -9,11 +9,13 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain
 
 from ukai.context import cut, levels, offload, rank, sections
 from ukai.context.item import Item
 from ukai.context.render import document, templates
+from ukai.context.scope import BUDGET_TOKENS
 from ukai.context.subject import Subject
 from ukai.kit import canonical
 
@@ -102,35 +104,41 @@ def assemble(
     count: Callable[[str], float],
     given: Mapping[str, tuple[str, str]],
     ref: Callable[[str, str], str],
-    order: Callable[[Sequence[sections.Section]], Sequence[int]] | None = None,
+    usual: int | None = None,
+    wanted: Sequence[str] = (),
     shelf: templates.Shelf = templates.EMPTY,
     plan: cut.Plan = cut.DEFAULT,
 ) -> Assembled:
     """The document for `items`, whose scores are final.
 
     `count` counts tokens, `given` holds what this conversation was shown already, `ref` names the place where a value
-    is put aside. `order` is what a model made of the sections (`rank`); without one the scores order.
+    is put aside. The first `usual` of the items are what a document of the usual size is made of; a larger one goes on
+    with the others. `wanted` are ids in the order that a model gave them (`rank`); the others the scores order.
     """
     items, put_aside = _offloaded(items, ref)
     bodies = templates.Bodies(shelf)
     by_id = {i.id: i for i in items}
-    units = sections.units(items)
     same = {i: level for i, (body, level) in given.items() if i in by_id and _hash(by_id[i]) == body}
-    layout = document.Layout(units, body=bodies, given=same)
     scores = {i.id: i.score for i in items}
     budget = min(budget_tokens, ceiling_tokens)
-    found = ranked(units, scores, budget_tokens=budget)
-    if order is not None:
-        found = rank.reordered(found, order(found))
-    made = cut.fill(found, budget=budget, count=count, layout=layout, plan=plan)
-    best = {u.id: s for section in found for u, s in zip(section.units, section.scores, strict=True)}
+
+    def filled(units: Sequence[sections.Unit], budget: float, before: Sequence[cut.Step] | None = None) -> cut.Cut:
+        layout = document.Layout(units, body=bodies, given=same)
+        order = order_of(units, scores, wanted)
+        return cut.fill(order, budget=budget, count=count, layout=layout, plan=plan, before=before)
+
+    units = sections.units(items[:usual])
+    made = filled(units, min(budget, BUDGET_TOKENS))
+    if budget > BUDGET_TOKENS:
+        longer = filled([*units, *sections.units(items[len(items[:usual]) :])], budget, made.steps)
+        made = max(longer, made, key=lambda m: len(m.steps))
     fates = tuple(cut.fates(made))
     shown = {s.item.id: (_hash(s.item), f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
     is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
         text=made.paper.text(),
         outline=_outline(made),
-        ranking=tuple(_ranked(f, best[f.unit.id]) for f in fates),
+        ranking=tuple(_ranked(f, max(scores[s.item.id] for s in f.unit.subjects)) for f in fates),
         dropped=tuple(_dropped(f) for f in fates if f.level == levels.NONE),
         shown=shown,
         offloaded=tuple(o for o in put_aside if o.item in shown),
@@ -171,11 +179,21 @@ def _outline(made: cut.Cut) -> Outline:
     )
 
 
+def order_of(units: Sequence[sections.Unit], scores: Mapping[str, float], wanted: Sequence[str] = ()) -> cut.Order:
+    """The units of a document of so many tokens, best first: by sections, since those are what is ranked."""
+
+    @cache
+    def order(tokens: int) -> Sequence[sections.Unit]:
+        return [u for s in ranked(units, scores, tokens, wanted) for u in s.units]
+
+    return order
+
+
 def ranked(
-    units: Sequence[sections.Unit], scores: Mapping[str, float], *, budget_tokens: int
+    units: Sequence[sections.Unit], scores: Mapping[str, float], budget_tokens: int, wanted: Sequence[str] = ()
 ) -> list[sections.Section]:
-    """The sections of `units` by score."""
-    return rank.by_score(sections.build(units, scores, budget_tokens=budget_tokens))
+    """The sections of `units`: those that hold one of `wanted` in its order, the others by score."""
+    return rank.reordered(rank.by_score(sections.build(units, scores, budget_tokens=budget_tokens)), wanted)
 
 
 def _ranked(fate: cut.Fate, score: float) -> Ranked:

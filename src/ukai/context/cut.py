@@ -1,9 +1,9 @@
 """What a budget holds: a ladder of small steps, of which the longest beginning that fits is taken.
 
 A step raises one unit to a level. The ladder does not depend on the budget, so whatever a smaller budget shows a larger
-one shows too, at the same level or above. It runs through the units in rank order, with the passes beside each other:
-identities ahead, names at the pace of the ranking, full bodies behind. A step that is large against what stands before
-it waits, so that no fat thing ends a document early.
+one shows too, at the same level or above. It runs from stop to stop, the budgets that people use: up to each of them it
+goes through the units in rank order and passes over what would not fit before it, which comes first behind it. The
+passes run beside each other: identities ahead, names at the pace of the ranking, full bodies behind.
 Source of the numbers, and why not a knapsack: docs/design/composing.md.
 """
 
@@ -17,8 +17,15 @@ from dataclasses import dataclass
 
 from ukai.context import levels
 from ukai.context.render.document import Layout, Page
-from ukai.context.sections import Section, Unit
+from ukai.context.scope import BUDGET_TOKENS, CEILING_TOKENS
+from ukai.context.sections import Unit
 
+STOPS = (1_000, 2_500, 5_000, 10_000, BUDGET_TOKENS, 30_000, CEILING_TOKENS)
+"""Tokens. Budgets at which a document is as full as its units allow; between them it may lack the size of one unit."""
+PASSED = 16
+"""So many steps that do not fit before a stop, though they almost would, are passed over; then the next one begins."""
+THIN = 0.5
+"""No text has fewer tokens than so many for four of its characters."""
 RESERVE = 0.08
 """Share of a document that identities alone may take."""
 AHEAD = 4
@@ -29,6 +36,8 @@ WAITS, FREE = 1, 400
 """A step of more than FREE tokens waits until what stands before it is WAITS times as large."""
 Count = Callable[[str], float]
 """Tokens of a text; a fraction where the unit allows it."""
+Order = Callable[[int], Sequence[Unit]]
+"""The units, best first, as a document of so many tokens ranks them: what is read together depends on its size."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +74,8 @@ class Cut:
     layout: Layout
     units: tuple[Unit, ...]
     """In rank order."""
+    steps: tuple[tuple[Unit, str], ...]
+    """In which it came about."""
     used: float
     left: float
     shortened: bool
@@ -85,50 +96,51 @@ class Plan:
 
 
 DEFAULT = Plan()
+Step = tuple[Unit, str]
+"""A unit, and the level to which it is raised."""
 
 
-def fill(sections: Sequence[Section], *, budget: float, count: Count, layout: Layout, plan: Plan = DEFAULT) -> Cut:
-    """Fill a page from `sections`, best first."""
-    units = [u for s in sections for u in s.units]
-    ended, short = None, 0.0
+def fill(
+    order: Order,
+    *,
+    budget: float,
+    count: Count,
+    layout: Layout,
+    plan: Plan = DEFAULT,
+    before: Sequence[Step] | None = None,
+) -> Cut:
+    """Fill a page from the units of `order`. `before` are the steps of a usual document, which a larger one goes on."""
+    units = order(next((s for s in STOPS if s >= budget), STOPS[-1]))
+    ladder = Ladder(order, count=count, page=Page(layout), passes=plan.passes)
     if plan.prefix:
-        done = _prefix(units, budget, count, Page(layout))
+        done, paper = _prefix(units, budget, count, Page(layout))
     else:
-        done, ended, short = _passes(units, budget, count, layout, plan)
-    paper, shortened = _written(done, Page(layout)), False
+        for unit, level in before or ():
+            ladder.take(unit, level)
+        done = [*(before or ()), *ladder.up_to(budget, since=0 if before is None else BUDGET_TOKENS)]
+        paper = ladder.page
+    shortened = False
     while (exact := count(paper.text())) > budget and done:
-        # Tokens do not add up to the last one: the second count decides.
-        del done[-max(1, len(done) // 50) :]
+        # Tokens do not add up to the last one: the second count decides. One step at a time, so that a larger budget
+        # keeps what a smaller one keeps.
+        del done[-1]
         paper, shortened = _written(done, Page(layout)), True
     return Cut(
         paper=paper,
         layout=layout,
         units=tuple(units),
+        steps=tuple(done),
         used=exact,
         left=budget - exact,
         shortened=shortened,
-        ended=ended,
-        short=short,
+        ended=ladder.passed,
+        short=ladder.short,
     )
 
 
-def _passes(
-    units: Sequence[Unit], budget: float, count: Count, layout: Layout, plan: Plan
-) -> tuple[list[tuple[Unit, str]], Unit | None, float]:
-    """The longest beginning of the ladder that fits; the unit whose step did not, and by how much."""
-    done: list[tuple[Unit, str]] = []
-    used = 0.0
-    for unit, level, size in Ladder(units, count=count, page=Page(layout), passes=plan.passes):
-        if used + size > budget:
-            return done, unit, used + size - budget
-        done.append((unit, level))
-        used += size
-    return done, None, 0.0
-
-
-def _prefix(units: Sequence[Unit], budget: float, count: Count, page: Page) -> list[tuple[Unit, str]]:
+def _prefix(units: Sequence[Unit], budget: float, count: Count, page: Page) -> tuple[list[Step], Page]:
     """In full up to the first that does not fit, with a reserve for the identities of all others."""
-    done: list[tuple[Unit, str]] = []
+    done: list[Step] = []
     used, level, limit = 0.0, levels.FULL, budget * (1 - RESERVE)
     for unit in units:
         size = _cost(page, unit, level, count)
@@ -139,7 +151,7 @@ def _prefix(units: Sequence[Unit], budget: float, count: Count, page: Page) -> l
             page.raise_to(unit, level)
             done.append((unit, level))
             used += size
-    return done
+    return done, page
 
 
 def _cost(page: Page, unit: Unit, level: str, count: Count) -> float:
@@ -147,7 +159,7 @@ def _cost(page: Page, unit: Unit, level: str, count: Count) -> float:
     return count(added) - (count(taken) if taken else 0.0)
 
 
-def _written(steps: Sequence[tuple[Unit, str]], paper: Page) -> Page:
+def _written(steps: Sequence[Step], paper: Page) -> Page:
     for unit, level in steps:
         paper.raise_to(unit, level)
     return paper
@@ -165,25 +177,69 @@ def fates(cut: Cut) -> Iterator[Fate]:
 
 
 class Ladder:
-    """All steps in their order, each with what it adds to a document that holds those before it."""
+    """All steps in their order, each taken when it is given out."""
 
-    def __init__(self, units: Sequence[Unit], *, count: Count, page: Page, passes: Sequence[str]) -> None:
-        self._units, self._count, self._page, self._passes = units, count, page, passes
-        self._stands = self._identities = 0.0
-        self._joined = 0
+    def __init__(self, order: Order, *, count: Count, page: Page, passes: Sequence[str]) -> None:
+        self._order, self._count, self._passes = order, count, passes
+        self.page = page
+        """What stands."""
+        self.stands = 0.0
+        """Tokens of all steps so far."""
+        self.passed: Unit | None = None
+        """Whose step was the last that did not fit."""
+        self.short = 0.0
+        """What that step needed beyond what was left."""
+        self._identities = 0.0
+        self._costs: dict[tuple[str, str], float] = {}
+        """Counted since the last step."""
+
+    def up_to(self, budget: float, since: float = 0) -> Iterator[Step]:
+        """The steps of a document of `budget`, from stop to stop, until one does not fit into it."""
+        for stop in (*(s for s in STOPS if s > since), math.inf):
+            yield from self._before(stop, budget)
+            if stop >= budget or self._is_full:
+                return
+
+    def take(self, unit: Unit, level: str) -> None:
+        """`unit` stands at `level` from now on."""
+        cost = self._cost(unit, level)
+        self.page.raise_to(unit, level)
+        self._costs.clear()
+        self.stands += cost
+        self._identities += cost if level == levels.IDENTITY else 0.0
+
+    def _before(self, stop: float, budget: float) -> Iterator[Step]:
+        """Steps in rank order, without those that do not fit before `stop`."""
+        self._units = self._order(int(min(stop, STOPS[-1])))
+        self._joined, self._is_full, self.passed, left = 0, False, None, PASSED
         self._queue: list[tuple[float, int, str]] = []
         self._fat: list[tuple[float, float, int, str]] = []
         """Cost when it was put aside, time, rank, level."""
         self._names: deque[tuple[int, str]] = deque()
+        for rank, unit in enumerate(self._units):
+            if unit.item.pinned:
+                heapq.heappush(self._queue, (-1.0, rank, levels.IDENTITY))
+        while left and (self._is_open() or self._fat or self._names):
+            found = self._next()
+            if found is None or self._has(*found):
+                continue
+            unit, level = found
+            room = stop - self.stands
+            is_far = level == levels.FULL and THIN * unit.size > room  # that is seen without counting
+            cost = unit.size if is_far else self._cost(unit, level)
+            if cost <= budget - self.stands and cost <= room:
+                self.take(unit, level)
+                yield unit, level
+                continue
+            self.passed, self.short = unit, cost - (min(stop, budget) - self.stands)
+            if cost <= room:
+                self._is_full = True
+                return
+            left -= not is_far
 
-    def __iter__(self) -> Iterator[tuple[Unit, str, float]]:
-        pinned = [r for r, u in enumerate(self._units) if u.item.pinned]
-        for rank in pinned:
-            heapq.heappush(self._queue, (-1.0, rank, levels.IDENTITY))
-        while self._is_open() or self._fat or self._names:
-            step = self._next()
-            if step is not None:
-                yield step
+    def _has(self, unit: Unit, level: str) -> bool:
+        stands = self.page.levels.get(unit.id)
+        return stands is not None and levels.at_least(stands, level)
 
     def _is_open(self) -> bool:
         """Whether steps are left in the queue; those of later ranks join it when their time has come."""
@@ -203,43 +259,36 @@ class Ladder:
         between = [p for p in self._passes if p not in (levels.IDENTITY, levels.FULL)]
         return [levels.IDENTITY, *(between if unit.subjects[0].names else []), levels.FULL]
 
-    def _next(self) -> tuple[Unit, str, float] | None:
-        if self._fat and (self._fat[0][0] * WAITS <= self._stands or not (self._queue or self._names)):
+    def _next(self) -> Step | None:
+        if self._fat and (self._fat[0][0] * WAITS <= self.stands or not (self._queue or self._names)):
             _, _, rank, level = heapq.heappop(self._fat)
-            return self._step(rank, level)
+            return self._units[rank], level
         if self._names:
             rank, level = self._names[0]
             cost = self._cost(self._units[rank], level)
-            if self._identities + cost <= RESERVE * (self._stands + cost) or not self._queue:
+            if self._identities + cost <= RESERVE * (self.stands + cost) or not self._queue:
                 self._names.popleft()
-                return self._step(rank, level)
+                return self._units[rank], level
         time, rank, level = heapq.heappop(self._queue)
         unit = self._units[rank]
         if time < 0:
-            return self._step(rank, level)
+            return unit, level
+        if self._has(unit, level):
+            return None
         if level == levels.IDENTITY:
             self._names.append((rank, level))
             return None
         cost = self._cost(unit, level)
-        if cost > FREE and cost * WAITS > self._stands:
+        if cost > FREE and cost * WAITS > self.stands:
             heapq.heappush(self._fat, (cost, time, rank, level))
             return None
-        return self._step(rank, level)
-
-    def _step(self, rank: int, level: str) -> tuple[Unit, str, float] | None:
-        unit = self._units[rank]
-        stands = self._page.levels.get(unit.id)
-        return None if stands is not None and levels.at_least(stands, level) else self._taken(unit, level)
-
-    def _taken(self, unit: Unit, level: str) -> tuple[Unit, str, float]:
-        cost = self._cost(unit, level)
-        self._page.raise_to(unit, level)
-        self._stands += cost
-        self._identities += cost if level == levels.IDENTITY else 0.0
-        return unit, level, cost
+        return unit, level
 
     def _cost(self, unit: Unit, level: str) -> float:
-        return _cost(self._page, unit, level, self._count)
+        key = (unit.id, level)
+        if key not in self._costs:
+            self._costs[key] = _cost(self.page, unit, level, self._count)
+        return self._costs[key]
 
 
 def _time(rank: int, level: str, *, has_names: bool) -> float:

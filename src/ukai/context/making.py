@@ -27,6 +27,7 @@ from ukai.context.report import Report
 from ukai.context.request import Request
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
+from ukai.context.scope import BUDGET_TOKENS, CEILING_TOKENS
 from ukai.context.settings import DEFAULT, Settings
 from ukai.context.strategies import STRATEGIES
 from ukai.context.strategies.asked import Asked, Candidate, Near, Strategy
@@ -140,21 +141,21 @@ class _Call:
                     return self._again(drawn, items)
             graph, candidates = await self._found(ask, answers)
             self._took("strategies")
-            within = retrieval.within_reach(candidates, self.budget, self.settings)
-            reach = ranking.reach(within, len(candidates), ask.view.size, self.ranker, self.settings)
-            near = [c for n, c in enumerate(candidates) if n < reach or c.pinned]
+            usual, most = (retrieval.within_reach(candidates, t, self.settings) for t in self._sizes)
+            ranked = ranking.reach(usual, len(candidates), ask.view.size, self.ranker, self.settings)
+            near = _best(candidates, max(ranked, most))
             items = await bodies.fetch(tx, self.scope, self.library, near)
             recall = await _ann_recall(ask)
         self._took("bodies")
-        model = await self._ranked(ask, items, is_all=reach >= len(candidates))
-        if reach > within and model.order is None and not model.dropped:
+        model = await self._ranked(ask, _among(items, _best(candidates, ranked)), is_all=ranked >= len(candidates))
+        if ranked > usual and model.wanted is None and not model.dropped:
             # What was read for a model that then said nothing moves nothing either.
-            reach, left = within, {c.id for n, c in enumerate(candidates) if n < within or c.pinned}
-            items = [i for i in items if i.id in left]
-            model = replace(model, items=items)
-        assembled = self._assembled(model)
+            ranked, near = usual, _best(candidates, max(usual, most))
+            items = _among(items, near)
+            model = replace(model, items=_among(items, _best(candidates, usual)))
+        assembled = self._assembled(model, items)
         self._took("assembly")
-        beyond = _beyond(candidates, reach, assembled.budget - assembled.used)
+        beyond = _beyond(candidates, max(ranked, most), assembled.budget - assembled.used)
         report = self._report(ask, assembled, model, graph=graph, beyond=tuple(beyond), items=items)
         if self._is_as_ever and _is_whole(graph):
             answers.keep(self._name, self._drawing(assembled, report, near))
@@ -233,15 +234,23 @@ class _Call:
         )
         return await ranking.ranked(found, self.ranker)
 
-    def _assembled(self, model: ranking.Ranked) -> assembly.Assembled:
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """Tokens of the documents that are read for: the usual one, however small this one is, so that a smaller
+        document is made of the same things; and the largest, where this one is larger than usual."""
+        return (BUDGET_TOKENS, BUDGET_TOKENS if self.budget <= BUDGET_TOKENS else CEILING_TOKENS)
+
+    def _assembled(self, model: ranking.Ranked, items: Sequence[Item]) -> assembly.Assembled:
+        known = {i.id for i in model.items} | {d.section for d in model.dropped}
         return assembly.assemble(
-            model.items,
+            [*model.items, *(i for i in items if i.id not in known)],
+            usual=len(model.items),
             budget_tokens=self.budget,
             ceiling_tokens=self.request.ceiling_tokens,
             count=counter().count,
             given=self.given,
             ref=self._ref,
-            order=model.order,
+            wanted=model.wanted or (),
             shelf=self.library.shelf,
             plan=cut.Plan(prefix=self.settings.cut == "prefix"),
         )
@@ -364,6 +373,16 @@ def _mismatched(assembled: assembly.Assembled) -> Iterator[str]:
     """Templates in shadow that would have said something else, each with its first item."""
     for m in assembled.mismatches:
         yield f"template_mismatch {m.template} {m.item}: {m.problem}"
+
+
+def _best(candidates: Sequence[Candidate], number: int) -> list[Candidate]:
+    """So many of them, and what is pinned."""
+    return [c for n, c in enumerate(candidates) if n < number or c.pinned]
+
+
+def _among(items: Sequence[Item], candidates: Sequence[Candidate]) -> list[Item]:
+    wanted = {c.id for c in candidates}
+    return [i for i in items if i.id in wanted]
 
 
 def _beyond(candidates: Sequence[Candidate], reach: int, left: int) -> Iterator[assembly.Dropped]:

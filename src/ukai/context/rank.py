@@ -70,11 +70,10 @@ def by_score(sections: Sequence[Section]) -> list[Section]:
     return sorted(sections, key=lambda s: (-round(s.score, 9), s.place, s.id))
 
 
-def reordered(sections: Sequence[Section], order: Sequence[int]) -> list[Section]:
-    """`sections` in the order of these indexes; what it leaves out follows as it stood."""
-    wanted = [i for i in dict.fromkeys(order) if 0 <= i < len(sections)]
-    left = set(wanted)
-    return [sections[i] for i in wanted] + [s for i, s in enumerate(sections) if i not in left]
+def reordered(sections: Sequence[Section], wanted: Sequence[str]) -> list[Section]:
+    """`sections` in the order of the first of their units among the ids `wanted`; others follow as they stood."""
+    at = {name: place for place, name in enumerate(wanted)}
+    return sorted(sections, key=lambda s: min(at.get(u.id, len(at)) for u in s.units)) if at else list(sections)
 
 
 def short(section: Section) -> str:

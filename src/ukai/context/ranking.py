@@ -13,13 +13,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ukai.context import assembly, levels, rank, relevance, sections
+from ukai.context import assembly, cut, levels, rank, relevance, sections
 from ukai.context.item import Item
 from ukai.context.retrieval import Step
 from ukai.context.settings import Settings
 
 Ranker = rank.CrossEncoder | rank.Model
-Order = Callable[[Sequence[sections.Section]], Sequence[int]]
 Count = Callable[[str], float]
 FILTER, RANK = "filter", "rank"
 FAILED = ("filter_failed", "ranker_failed")
@@ -56,8 +55,8 @@ class Ranked:
 
     items: Sequence[Item]
     """Without those that were judged not relevant."""
-    order: Order | None = None
-    """None: the scores order."""
+    wanted: Sequence[str] | None = None
+    """Ids in the order that a model gave them. None: it gave none."""
     said: Mapping[str, str] = field(default_factory=dict[str, str])
     """By a model, for a replay."""
     steps: tuple[Step, ...] = ()
@@ -135,7 +134,8 @@ async def _ordered(found: Found, ranker: Ranker, made: Ranked) -> Ranked:
         return replace(made, steps=(*made.steps, Step(strategy=RANK, fired=False, way=FITS)))
     started = time.perf_counter()
     scores = {i.id: i.score for i in made.items}
-    all_of_them = assembly.ranked(units, scores, budget_tokens=found.budget_tokens)
+    # The same for every budget, so that every document follows one order; fine enough for a small one.
+    all_of_them = assembly.ranked(units, scores, cut.STOPS[0])
     best = all_of_them[: found.settings.rerank]
     order, said, failed = await _asked(best, found, ranker, made.said)
     views = "" if isinstance(ranker, rank.CrossEncoder) else f" in {rank.VIEWS} views"
@@ -151,13 +151,7 @@ async def _ordered(found: Found, ranker: Ranker, made: Ranked) -> Ranked:
     )
     if failed:
         return replace(made, steps=(*made.steps, step), events=(*made.events, f"{FAILED[1]} {failed}"))
-    wanted = [best[i].id for i in order]
-
-    def by_id(now: Sequence[sections.Section]) -> Sequence[int]:
-        at = {section.id: i for i, section in enumerate(now)}
-        return [at[name] for name in wanted if name in at]
-
-    return replace(made, order=by_id, said=said, steps=(*made.steps, step))
+    return replace(made, wanted=[u.id for i in order for u in best[i].units], said=said, steps=(*made.steps, step))
 
 
 async def _asked(

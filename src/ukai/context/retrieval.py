@@ -115,10 +115,10 @@ def _candidates(ask: Asked) -> list[Candidate]:
     ]
 
 
-def within_reach(candidates: Sequence[Candidate], budget_tokens: int, settings: Settings) -> int:
-    """How many of `candidates`, best first, are worth reading for a document of this budget."""
-    least = settings.least + budget_tokens // settings.least_tokens
-    room, filled = 4 * settings.room * budget_tokens, 0
+def within_reach(candidates: Sequence[Candidate], tokens: int, settings: Settings) -> int:
+    """How many of `candidates`, best first, are worth reading for a document of so many tokens."""
+    least = settings.least + tokens // settings.least_tokens
+    room, filled = 4 * settings.room * tokens, 0
     for number, c in enumerate(candidates):
         if filled > room and number >= least:
             return number

@@ -123,12 +123,8 @@ def _documents(
     memory: Memory, scores: Mapping[str, float], budgets: Sequence[int], count: Callable[[str], float], plan: cut.Plan
 ) -> dict[int, Document]:
     best = sorted(memory.units, key=lambda u: -scores[u.id])[:CANDIDATES]
-    documents: dict[int, Document] = {}
-    for budget in budgets:
-        found = assembly.ranked(best, scores, budget_tokens=budget)
-        made = cut.fill(found, budget=budget, count=count, layout=memory.layout, plan=plan)
-        documents[budget] = Document(made)
-    return documents
+    order = assembly.order_of(best, scores)
+    return {b: Document(cut.fill(order, budget=b, count=count, layout=memory.layout, plan=plan)) for b in budgets}
 
 
 class Shown(Protocol):
