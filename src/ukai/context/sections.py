@@ -21,7 +21,7 @@ TOGETHER = 150
 """Tokens. A longer text is read by itself: its neighbours are other texts. What has elements is read with its siblings,
 for a question about one table is often one about the table beside it. Source of both: docs/design/composing.md."""
 SHARE = 3
-"""And no section takes more than this part of the budget. Source: docs/design/composing.md."""
+"""And no section takes more than this part of a document. Source: docs/design/composing.md."""
 
 
 @light.value
