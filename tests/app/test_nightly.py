@@ -152,11 +152,17 @@ async def test_a_process_that_keeps_nothing_is_not_started_for_ever(
         count.append(1)
         return -9
 
+    async def comes_second(root: Path) -> int:
+        return 0
+
     watch = nightly.Watch(opened=opened, spawn=dies)
     for _ in range(2 * jobs.TRIES):
         await watch.look()
+    told = len(caplog.records)
+    await nightly.Watch(opened=opened, spawn=comes_second).look()
 
     assert len(count) == jobs.TRIES
+    assert len(caplog.records) == told
     assert "its process ended with -9 and kept nothing" in caplog.text
 
 

@@ -134,6 +134,8 @@ class Watch:
         code = await self.spawn(self.opened.root)
         night = next(iter(await nights.last(self.opened.db, limit=1)), None)
         if night is None or night.slot < slot or night.state == "running":
+            if code == 0:
+                return  # another server was first, and tells what comes of it
             self.tried[slot] = self.tried.get(slot, 0) + 1
             _log.error("nightly recall of %s: its process ended with %d and kept nothing", slot, code)
         else:

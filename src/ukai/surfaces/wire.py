@@ -14,7 +14,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ukai.app import live, reception
 from ukai.app.identity import Caller, NotKnown
-from ukai.kit import canonical
+from ukai.kit import canonical, strict_json
+from ukai.kit.finding import Finding
 
 T = TypeVar("T")
 MAX_BYTES = 1 << 20
@@ -78,6 +79,16 @@ async def body(request: Request, *, most: int = MAX_BYTES) -> bytes:
         if len(found) > most:
             raise TooLarge(f"more than {len(found)}")
     return bytes(found)
+
+
+def refusal(raw: bytes) -> Finding | None:
+    """Why a body is no JSON that means one thing: a key twice, half a character, nesting without end; None where it is.
+
+    What reads it into a form is more lenient: of a key that stands twice it would take the last, and a proxy that looks
+    in before may have taken the first.
+    """
+    _, findings = strict_json.loads(raw, strict_json.Limits(bytes=len(raw)))
+    return findings[0] if findings else None
 
 
 def event(data: Any, kind: str = "") -> bytes:

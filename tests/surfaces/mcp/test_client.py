@@ -131,6 +131,20 @@ async def test_a_document_is_composed_within_what_clients_take(database: store.D
     assert (unlisted.is_error, "Use one of: score" in text(unlisted)) == (True, True)
 
 
+async def test_what_a_client_says_it_takes_has_bounds(database: store.Database):
+    wanted = {"agent": "helper", "question": "Which pull request is about a retry?"}
+    async with client(database, REVISIONS[0][0]) as ann:
+        declared = [3, 5_000, 40_000, 10**12, True, "5000", None]
+        made = [
+            await ann.call_tool("compose_context", wanted, meta={"ukai/max-result-tokens": tokens})
+            for tokens in declared
+        ]
+
+    held = [one.structured_content["ceiling_tokens"] for one in made]
+    assert held == [1_000, 5_000, 40_000, 50_000, 22_000, 22_000, 22_000]
+    assert [one.structured_content["budget"] for one in made][:2] == [1_000, 5_000]
+
+
 async def test_a_long_value_comes_in_pages_that_clients_take_whole(
     database: store.Database, monkeypatch: pytest.MonkeyPatch
 ):

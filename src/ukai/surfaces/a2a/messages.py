@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, cast
 
 from ukai.app import live
+from ukai.kit import strict_json
 from ukai.surfaces.a2a.card import MARKDOWN
 
 SEND, STREAM = "SendMessage", "SendStreamingMessage"
@@ -49,13 +50,12 @@ class Call:
 
 def read(raw: bytes) -> Call:
     """The call of one body. Raises Wrong."""
-    try:
-        body = json.loads(raw)
-    except ValueError:
-        raise Wrong(BAD_JSON, "the body is no JSON") from None
+    body, wrong = strict_json.loads(raw)
+    if wrong:
+        raise Wrong(BAD_JSON, wrong[0].message)
     call = _mapping(body)
     id = call.get("id")
-    if call.get("jsonrpc") != "2.0" or not isinstance(call.get("method"), str) or isinstance(id, dict | list):
+    if call.get("jsonrpc") != "2.0" or not isinstance(call.get("method"), str) or isinstance(id, dict | list | Decimal):
         raise Wrong(BAD_REQUEST, "this is no call of JSON-RPC 2.0")
     if call["method"] not in (SEND, STREAM):
         raise Wrong(NO_METHOD, f"only {SEND} and {STREAM} are answered here", id)

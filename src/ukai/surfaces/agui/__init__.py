@@ -58,8 +58,11 @@ async def _run(request: Request) -> Response:
     """One run. Raises NotKnown, and what asking raises."""
     here: Reception = request.app.state.reception
     who = await wire.caller(here, request.scope, CHANNEL)
+    raw = await wire.body(request)
+    if wrong := wire.refusal(raw):
+        return JSONResponse({"error": f"{wrong.where.strip('/')}: {wrong.message}"}, status_code=422)
     try:
-        given = Input.model_validate_json(await wire.body(request))
+        given = Input.model_validate_json(raw)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = "/".join(str(part) for part in first["loc"])

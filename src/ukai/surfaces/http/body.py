@@ -41,8 +41,11 @@ async def read(request: Request) -> bytes:
 
 async def parsed(request: Request, form: type[T]) -> T:
     """The body as a `form`. Raises Refused with the place of what is wrong first."""
+    raw = await read(request)
+    if wrong := wire.refusal(raw):
+        raise Refused(problem(422, "invalid_body", wrong.message, hint=wrong.hint, where=wrong.where))
     try:
-        return form.model_validate_json(await read(request))
+        return form.model_validate_json(raw)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = "".join(f"/{part}" for part in first["loc"])

@@ -80,6 +80,9 @@ async def complete(request: Request) -> Response:
 
 
 def _read(raw: bytes) -> Asked:
+    if wrong := wire.refusal(raw):
+        where = wrong.where.strip("/").replace("/", ".")
+        raise failures.Refused(400, f"{where}: {wrong.message}", kind="invalid_request", param=where)
     try:
         asked = Asked.model_validate_json(raw)
     except ValidationError as error:

@@ -114,6 +114,8 @@ async def ask(request: Request) -> Response:
     """What is being done, as events; then the answer as markup that was cleaned."""
     here, who = await _asking(request)
     raw = await wire.body(request)
+    if wrong := wire.refusal(raw):
+        return _said(422, wrong.message, wrong.hint)
     try:
         asked = Asked.model_validate_json(raw)
     except ValidationError as error:
