@@ -21,7 +21,7 @@ from tests.context import world
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
 from ukai import context, store
-from ukai.context import Scope, bodies, cache, levels, making, rows
+from ukai.context import Scope, bodies, cache, index, levels, making, rows
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
 from ukai.context.settings import DEFAULT
@@ -233,6 +233,39 @@ async def test_the_same_question_is_searched_for_once_while_nothing_changes(data
     assert (again.text, again.report.text) == (first.text, first.report.text)
     assert somebody.text != first.text
     assert "another" in changed.text
+
+
+async def test_a_change_that_comes_while_the_words_are_read_again_is_in_the_document(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await company(database)
+    first = await compose(w)
+    let_out, coming = bodies.let_out, [world.change("Firm#alder", tier="another")]
+
+    async def and_then(*args: Any) -> Any:
+        shown = await let_out(*args)
+        while coming:
+            await w.write(coming.pop())
+        return shown
+
+    monkeypatch.setattr(bodies, "let_out", and_then)
+    made = await compose(w)
+
+    assert "another" not in first.text
+    assert "another" in made.text
+    assert made.report.versions["records"] != first.report.versions["records"]
+
+
+async def test_vectors_that_come_later_are_looked_at_without_a_change_of_the_graph(database: store.Database):
+    w = await company(database)
+    await w.write(world.change("Memo#a1", body="The rollout stopped because the gate waits for a crane."))
+    await index.catch_up(w.db, w.types)
+    waiting = [await compose(w) for _ in range(2)]
+
+    await index.embed(w.db, w.cache)
+    made = await compose(w)
+
+    assert [m.report.versions["vectors"] for m in (*waiting, made)] == ["1", "1", "0"]
 
 
 async def test_equal_input_gives_equal_bytes_in_whatever_order_rows_come(

@@ -28,7 +28,10 @@ class Rule:
         """Whether the record itself is one of those that the policy speaks of; its type has been looked at before."""
         if self.paths is not None:
             place = (record.path or "") + "/"
-            if not any(fits(place) for fits in self.paths):
+            for fits in self.paths:
+                if fits(place):
+                    break
+            else:
                 return False
         fields = record.fields
         for name, values in self.where:  # noqa: SIM110  (a generator costs more than the check itself)
@@ -107,10 +110,10 @@ class Member:
 
     def is_denied(self, record: Record, depth: int = OWNERS_DEPTH) -> bool:
         """Whether a `deny` of whole records hits this one, directly or (with `and_owned`) an owner of it."""
-        denies = self.side(record.type).denies
-        if not denies and not record.owners:
-            return False
-        return any(True for _ in self.denying(record, depth))
+        for rule in self.side(record.type).denies:
+            if rule.selects(record):
+                return True
+        return bool(record.owners) and any(True for _ in self.denying(record, depth))
 
     def denying(self, record: Record, depth: int = OWNERS_DEPTH) -> Iterable[Rule]:
         """The denials of whole records that hit this one."""

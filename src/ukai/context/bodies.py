@@ -59,7 +59,7 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
             kind=record.type,
             title=shown.title,
             text="\n".join([p.text for p in parts if p.field != titled and not view.is_a_part(kind, p.field, p.part)]),
-            fields={k: v for k, v in record.fields.items() if k not in spoken and v not in (None, "", [])},
+            fields={k: v for k, v in record.fields.items() if k not in spoken and (v or v in (0, {}))},
             schema_hash=schema_hash,
             at=shown.at,
             score=c.score,

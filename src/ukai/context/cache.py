@@ -54,8 +54,10 @@ class _Kept:
 class Answers:
     """What retrieval came to for a view, by question. Nothing is kept where nothing may be relied on."""
 
-    def __init__(self, kept: OrderedDict[Hashable, Any] | None) -> None:
+    def __init__(self, kept: OrderedDict[Hashable, Any] | None, position: str) -> None:
         self._kept = kept
+        self.position = position
+        """Where the graph was; empty: what is kept is true in the snapshot of `get` alone."""
 
     def get(self, question: Hashable) -> Any:
         """What was found before; None where nothing is known."""
@@ -138,9 +140,20 @@ class Views:
         return made
 
     def answers(self, scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache | None) -> Answers:
-        """What was asked of the view that `get` just gave; it is gone as soon as the graph moves."""
+        """What was asked of the view of a scope: true in the snapshot of `get`, or as long as they `hold`."""
         kept = self._kept.get(key_of(scope, types, cache))
-        return Answers(kept.answers if kept and kept.position else None)
+        if kept is None or not kept.position:
+            return Answers(None, "")
+        # Vectors that are still missing come without a change of the graph.
+        is_waiting = kept.view.vectors is not None and kept.view.missing
+        return Answers(kept.answers, "" if is_waiting else kept.position)
+
+    async def hold(self, tx: store.Transaction, answers: Answers) -> bool:
+        """Whether nothing has changed from when the view of these answers was made until now."""
+        now = await listing.position(tx)
+        is_true = now.is_settled and now.text == answers.position
+        self.hits += is_true
+        return is_true
 
     def _keep(self, name: str, kept: _Kept) -> None:
         self._kept[name] = kept

@@ -127,18 +127,33 @@ class _Call:
         self.question = (self.request.question, self.settings, tuple(self.strategies.items()))
 
     async def made(self, db: store.Database) -> Made:
+        return await self._known(db) or await self._anew(db)
+
+    async def _known(self, db: store.Database) -> Made | None:
+        """The document that was made before, of the words that may be read now; None where anything has changed.
+
+        The words first, then where the graph is: as long as that is where it was when the document was made, whatever
+        was read in between is of one moment, without a transaction around it.
+        """
+        answers = self.kept.answers(self.scope, self.library.types, self.library.cache)
+        drawn = self._drawn(answers)
+        if drawn is None or not answers.position:
+            return None
+        async with db.statements() as tx:
+            self.secret = await self.kept.secret(tx)
+            items = await bodies.fetch(tx, self.scope, self.library, drawn.wanted)
+            self._took("bodies")
+            is_true = len(items) == len(drawn.wanted) and await self.kept.hold(tx, answers)
+            self._took("view")
+        return self._again(drawn, items) if is_true else None
+
+    async def _anew(self, db: store.Database) -> Made:
         async with db.snapshot() as tx:
             self.given = await self._given(tx)
             self.secret = await self.kept.secret(tx)
             ask = await asked_of(tx, self.scope, self.request.question, self.library, self.settings, self.kept)
             answers = self.kept.answers(self.scope, self.library.types, self.library.cache)
             self._took("view")
-            drawn = self._drawn(answers)
-            if drawn is not None:
-                items = await bodies.fetch(tx, self.scope, self.library, drawn.wanted)
-                self._took("bodies")
-                if len(items) == len(drawn.wanted):
-                    return self._again(drawn, items)
             graph, candidates = await self._found(ask, answers)
             self._took("strategies")
             usual, most = (retrieval.within_reach(candidates, t, self.settings) for t in self._sizes)

@@ -51,14 +51,12 @@ def under(parts: Sequence[Passage], wanted: str) -> list[Passage]:
     return exact or [p for p in parts if p.part.rpartition("/")[0] == wanted and p.part.count("/") == 2]
 
 
-def _field(name: str, value: Any) -> Iterator[Passage]:
+def _field(name: str, value: Any) -> list[Passage]:
     text = "\n".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
-    if not isinstance(text, str) or not text.strip():
-        return
-    pieces = _pieces(text.strip())
-    for number, piece in enumerate(pieces, 1):
-        part = name if len(pieces) == 1 else f"{name}/{number}"
-        yield Passage(part=part, field=name, ordinal=0, lead="", text=piece)
+    pieces = _pieces(text.strip()) if isinstance(text, str) else []
+    if len(pieces) == 1:
+        return [Passage(part=name, field=name, ordinal=0, lead="", text=pieces[0])]
+    return [Passage(part=f"{name}/{n}", field=name, ordinal=0, lead="", text=p) for n, p in enumerate(pieces, 1)]
 
 
 def _parts(declared: schema.Passages, props: Mapping[str, Any]) -> Iterator[Passage]:
@@ -83,6 +81,8 @@ def _parts(declared: schema.Passages, props: Mapping[str, Any]) -> Iterator[Pass
 
 def _pieces(text: str) -> list[str]:
     """`text` in pieces of at most MAX_CHARACTERS, cut at paragraphs, else at spaces, else anywhere. Nothing is lost."""
+    if len(text) <= MAX_CHARACTERS:
+        return [text] if text else []
     pieces: list[str] = []
     rest = text
     while len(rest) > MAX_CHARACTERS:

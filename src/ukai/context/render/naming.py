@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ukai.context.subject import Subject
 
@@ -17,8 +18,9 @@ def name(subject: Subject) -> str:
     said = subject.name
     if item.title:
         title = _words(item.title)
-        if title.replace(" ", "") not in _words(item.path).replace(" ", ""):
-            said = item.title if _words(said) in title else f"{said} · {item.title}"
+        place, last = _place(item.path)
+        if title.replace(" ", "") not in place:
+            said = item.title if last in title else f"{said} · {item.title}"
     return _on_one_line(f"{said} [{item.id}]" if "#" in item.id else said)
 
 
@@ -55,6 +57,12 @@ def _range(first: str, last: str) -> str:
 def _on_one_line(text: str) -> str:
     """A name that holds a line break must not begin a line of the document."""
     return " ".join(text.split())
+
+
+@lru_cache(maxsize=16_384)
+def _place(path: str) -> tuple[str, str]:
+    """The letters and digits of a path, and the words of its last segment. A path is a name and no text."""
+    return _words(path).replace(" ", ""), _words(path.rpartition("/")[2])
 
 
 def _words(text: str) -> str:
