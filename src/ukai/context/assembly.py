@@ -161,9 +161,9 @@ def again(
         for place, members in outline.units
     ]
     layout = document.Layout(units, body=templates.Bodies(shelf), shaped=outline.shapes, items=by_id)
-    shown = {s.item.id for u in units for s in u.subjects}
     text = document.Page(layout, outline.standing).text()
-    return text, tuple(o for o in put_aside if o.item in shown)
+    shown = {s.item.id for u in units for s in u.subjects} if put_aside else ()
+    return text, tuple([o for o in put_aside if o.item in shown])
 
 
 def _subject(items: Mapping[str, Item], id: str, place: str, elements: Sequence[str]) -> Subject:

@@ -99,8 +99,12 @@ def _full(subject: Subject) -> str:
     if not item.fields:
         return _elements(subject)
     stands = f"{item.path}\n{item.title}\n{item.lead}\n{item.text}"
-    said = [(k, v if isinstance(v, str) else plain(v)) for k, v in sorted(item.fields.items())]
-    return _joined(*[f"{k}: {v}" for k, v in said if v not in stands], _elements(subject))
+    lines: list[str] = []
+    for key, value in sorted(item.fields.items()):
+        said = plain(value)
+        if said not in stands:
+            lines.append(f"{key}: {said}")
+    return _joined(*lines, _elements(subject))
 
 
 def plain(value: object) -> str:

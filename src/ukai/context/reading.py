@@ -323,11 +323,13 @@ def _name(record: Record, kind: schema.Type | None) -> str:
 
 
 def _said_at(node: rows.Node, seen: Record, changed: Mapping[UUID, datetime | None]) -> datetime | None:
+    fields = seen.fields
     for field in ("at", "date", "updated", "opened_at", "started_at"):
-        value = seen.fields.get(field)
-        if value is not None and (moment := passages.instant(value)) is not None:
+        if field in fields and (moment := passages.instant(fields[field])) is not None:
             return moment
-    return changed[node.id] if node.id in changed else passages.instant(node.said_at)
+    if changed and node.id in changed:
+        return changed[node.id]
+    return passages.instant(node.said_at) if node.said_at else None
 
 
 def _whole(found: Shown, parts: Sequence[passages.Passage], kind: schema.Type | None) -> Item:

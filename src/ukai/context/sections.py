@@ -36,17 +36,15 @@ class Unit:
     """The first member's."""
     place: str = field(init=False, compare=False)
     """Where it stands."""
-    size: int = field(init=False, compare=False)
-    """Tokens in full, as characters over four: good enough to decide what is read together."""
+    size: int = field(default=0, compare=False)
+    """Tokens in full, as characters over four: good enough to decide what is read together. 0 where nobody asks."""
 
     def __post_init__(self) -> None:
         first = self.subjects[0]
-        names = sum([len(s.item.path) - s.item.path.rfind("/") for s in self.subjects])
         # Asked for thousands of times a composition: plain attributes cost a tenth of cached properties.
         object.__setattr__(self, "item", first.item)
         object.__setattr__(self, "id", first.item.id)
         object.__setattr__(self, "place", first.place)
-        object.__setattr__(self, "size", 1 + (levels.length(first) + names) // 4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +76,12 @@ def units(items: Iterable[Item]) -> list[Unit]:
     families: dict[tuple[str, ...], list[Subject]] = {}
     for s in subject.of(items):
         families.setdefault(_family(s), []).append(s)
-    return [Unit(subjects=tuple(members)) for members in families.values()]
+    return [Unit(subjects=tuple(members), size=_size(members)) for members in families.values()]
+
+
+def _size(members: Sequence[Subject]) -> int:
+    names = sum([len(s.item.path) - s.item.path.rfind("/") for s in members])
+    return 1 + (levels.length(members[0]) + names) // 4
 
 
 def build(

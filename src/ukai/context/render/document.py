@@ -166,8 +166,8 @@ class Layout:
 
     def name(self, unit: Unit) -> str:
         """What it is called, all members of a family at once."""
-        first, *more = unit.subjects
-        return naming.family([s.name for s in unit.subjects]) if more else naming.name(first)
+        several = len(unit.subjects) > 1
+        return naming.family([s.name for s in unit.subjects]) if several else naming.name(unit.subjects[0])
 
     def _written(self, unit: Unit, level: str) -> str:
         item = unit.item
@@ -183,7 +183,7 @@ class Layout:
         body = self._body(unit, level)
         if not body:
             return f"- {name}\n"
-        return f"- {name}: {body}\n" if "\n" not in body and level == levels.NAMES else f"### {name}\n{body}\n"
+        return f"- {name}: {body}\n" if level == levels.NAMES and "\n" not in body else f"### {name}\n{body}\n"
 
     def _is_given(self, unit: Unit, level: str) -> bool:
         """The conversation has all of it at this level or above: a pointer is enough."""
