@@ -23,8 +23,7 @@ from ukai.access import Record
 from ukai.context import Scope, bodies, cache, making, reading, rows, view
 from ukai.context.clause import CompiledScope
 from ukai.context.rows import views as listing
-from ukai.context.settings import Settings
-from ukai.context.strategies import STRATEGIES, Asked, Strategy
+from ukai.context.strategies import STRATEGIES
 
 CANARY = "kanarie"
 """In every name, text, value and label that Ann may not see."""
@@ -254,51 +253,3 @@ async def test_the_three_forms_of_a_scope_agree(database: store.Database):
             in_view = (await view.read(tx, scope, w.types, await listing.listed(tx, scope.clause))).nodes.keys()
             assert in_sql == in_python == set(in_view), (who, both)
             assert both or not in_sql
-
-
-async def _never_ends(ask: Asked) -> Sequence[int]:
-    await ask.tx.value("select pg_sleep(600)")
-    return range(ask.view.size)
-
-
-async def test_a_tree_that_nobody_would_plant_still_gives_a_bounded_document(database: store.Database):
-    """One parent with 100,000 children, a field and a text of 10 MB, a cycle, a strategy that hangs, all at once."""
-    w = await company(database)
-    async with database.transaction() as tx:
-        await tx.execute(
-            "insert into node (id, domain, type, key, path, readers, props) select gen_random_uuid(), 'trade', 'Memo', "
-            "'k' || n, 'memos/alder/k' || n, '{group:sellers}', jsonb_build_object('id', 'k' || n, 'firm', 'alder', "
-            "'body', case n when 7 then repeat('rollout gate ', 800000) else 'rollout ' || n end) "
-            "from generate_series(1, 100000) n"
-        )
-        await tx.execute(
-            "insert into edge (id, domain, type, src, dst) select gen_random_uuid(), 'trade', 'memo_of', n.id, f.id "
-            "from node n join node f on f.type = 'Firm' and f.key = 'alder' where n.key like 'k%'"
-        )
-        await tx.execute("insert into passage (node, part, field, ordinal, lead, text, content, terms, place) "
-                         "select id, 'body', 'body', 0, '', left(props ->> 'body', 60), sha256(key::bytea), '', '' "
-                         "from node where key like 'k%' limit 2000")  # fmt: skip
-        await tx.execute(
-            "update node set props = jsonb_set(props, '{tier}', to_jsonb(repeat('wide ', 2000000))) where key = 'birch'"
-        )
-    async with database.statements() as tx:
-        await tx.execute("analyze node, edge, passage")
-    await w.write(world.edge("rival", "Firm#birch", "Firm#alder"))
-    hangs = Strategy(fires=lambda _: True, find=_never_ends, timeout_ms=lambda s: 50, reads=lambda _: True)
-    small = Settings(in_memory=20_000, search_ms=5_000, expand_ms=1_500)
-
-    made = await compose(
-        w,
-        ANN,
-        "Why did Alder Works stop the rollout at the depot gate of Birch Yard?",
-        settings=small,
-        budget_tokens=900,
-        strategies={"hangs": hangs, **STRATEGIES},
-    )
-
-    assert "The rollout stopped because the gate waits." in made.text
-    assert making.counter().count(made.text) <= 900
-    assert made.report.dropped
-    assert made.report.graph[0].timed_out
-    assert "[... 10,000,000 characters; the whole: fetch_offloaded " in made.text
-    assert all(step.candidates <= small.filter and not step.failed for step in made.report.graph)

@@ -120,7 +120,7 @@ class Rights:
     def sql_among(
         self, ids: tuple[str, Sequence[Any]], owning: Sequence[OwningEdge] = ()
     ) -> tuple[str, list[Any]] | None:
-        """`(text, params)`: true for the living rows of `node n` that the array `ids` names and for which `sql` holds.
+        """`(text, params)`: the array of those of `ids`, an array, whose nodes live and for which `sql` holds.
 
         For many rows: it asks each owner once. None where nothing passes from owners; then `sql` asks none.
         """

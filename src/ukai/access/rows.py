@@ -34,7 +34,7 @@ def readable(
 def among(
     members: Sequence[Member], *, types: frozenset[str] | None, owning: Sequence[OwningEdge], ids: Clause
 ) -> Clause | None:
-    """True for the rows of `node n` that the array `ids` names, live, and for which `readable` holds.
+    """The array of those of `ids`, an array, whose rows live and for which `readable` holds.
 
     What holds of an owner is worked out once for all of them. None where nothing passes from owners.
     """
@@ -42,7 +42,7 @@ def among(
         return None
     whole, steps = _by_all(members, types, "n", owning, owners.known), owners.steps(owning, ids)
     found = f"select n.id from node n where {owners.is_at('n', 0)} and n.alive and {whole.text}"  # noqa: S608
-    return put(f"n.id = any(array(with {steps.text} {found}))", steps, whole)
+    return put(f"array(with {steps.text} {found})", steps, whole)
 
 
 def _by_all(

@@ -74,23 +74,24 @@ class CompiledScope:
     @cached_property
     def clause(self) -> rows.Clause:
         """In SQL: true for the rows of `node n` that it covers and the caller may read."""
-        clause = self._covered_and(self.rights.sql("n", self.owning))
+        (covered, values), (text, params) = self._covered, self.rights.sql("n", self.owning)
+        clause = f"({covered} and {text})", [*values, *params]
         if self.rights.sql_among(("null", ()), self.owning) is None:
             return clause
-        text, params = self._covered_and(self._within or ("true", ()))
-        candidates = f"select n.id from node n where n.alive and {text}", params  # noqa: S608
-        return rows.Together(clause, among=self._among, candidates=candidates)
+        within, more = self._within or ("true", ())
+        candidates = f"select n.id from node n where n.alive and {covered} and {within}", [*values, *more]  # noqa: S608
+        return rows.Together(clause, among=self._among, covered=self._covered, candidates=candidates)
 
     def _among(self, ids: rows.Clause) -> rows.Clause:
         among = self.rights.sql_among(ids, self.owning)
         assert among is not None  # whoever has a clause `Together` has rights that pass from owners
-        return self._covered_and(among)
+        return among
 
-    def _covered_and(self, clause: rows.Clause) -> rows.Clause:
-        """All scopes cover the row of `node n`, and `clause` holds."""
+    @property
+    def _covered(self) -> rows.Clause:
+        """True for the rows of `node n` that all scopes cover."""
         covered = [_covered(s) for s in self.scopes] or [("false", [])]
-        parts = [*(c for c in covered if c[0] != "true"), clause]
-        return f"({' and '.join(c[0] for c in parts)})", [p for c in parts for p in c[1]]
+        return " and ".join(c[0] for c in covered), [p for c in covered for p in c[1]]
 
     def covers(self, node: Named) -> bool:
         """Whether all scopes cover the record: the same rule as in `clause`, without the rights."""

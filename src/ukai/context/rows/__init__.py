@@ -23,32 +23,56 @@ class Together(Clause):
     """A clause along owners, with a second form for many rows, which asks each owner once and not for each row."""
 
     among: Callable[[Clause], Clause]
-    """Of an array of ids: true for the rows of `node n` that are in it and for which the clause holds."""
+    """Of an array of ids the array of those that may be read."""
+    covered: Clause
+    """What else the clause asks of `node n`."""
     candidates: Clause
-    """Selects the ids of all rows for which it can hold, cheaply found: what scans begin with."""
+    """Selects the ids of all rows for which the clause can hold, cheaply found."""
 
-    def __new__(cls, clause: Clause, among: Callable[[Clause], Clause], candidates: Clause) -> Together:
+    def __new__(
+        cls, clause: Clause, *, among: Callable[[Clause], Clause], covered: Clause, candidates: Clause
+    ) -> Together:
         made = super().__new__(cls, clause)
-        made.among, made.candidates = among, candidates
+        made.among, made.covered, made.candidates = among, covered, candidates
         return made
 
 
 def scanned(readable: Clause) -> Clause:
-    """`readable` for a statement that would look at every row."""
+    """`readable` for a statement that would look at every row of `node`."""
     return among(readable, readable.candidates) if isinstance(readable, Together) else readable
+
+
+def filtering(readable: Clause) -> tuple[Clause, Clause]:
+    """What a statement begins with, and then `readable`, where something else leads to the rows of `node`.
+
+    Looked up in a table of hashes: of an array PostgreSQL expects ten ids, and goes through it for each row.
+    """
+    if not isinstance(readable, Together):
+        return ("", ()), readable
+    text, params = readable.among(_array_of(readable.candidates))
+    begin = f"with readable as materialized (select {text} as ids) ", params
+    return begin, ("(n.id in (select unnest((select ids from readable)::uuid[]))) is true", ())
 
 
 def among(readable: Clause, selected: Clause) -> Clause:
     """`readable` for a statement about rows whose ids are all `selected`."""
-    if not isinstance(readable, Together):
-        return readable
-    text, params = selected
-    return readable.among((f"array({text})", params))
+    return _among(readable, _array_of(selected))
 
 
 def those(readable: Clause, ids: Sequence[UUID]) -> Clause:
     """`readable` for a statement about these rows."""
-    return readable.among(("%s::uuid[]", [_array(ids)])) if isinstance(readable, Together) else readable
+    return _among(readable, ("%s::uuid[]", [_array(ids)]))
+
+
+def _among(readable: Clause, ids: Clause) -> Clause:
+    if not isinstance(readable, Together):
+        return readable
+    (covered, values), (text, params) = readable.covered, readable.among(ids)
+    return f"({covered} and n.id = any({text}))", [*values, *params]
+
+
+def _array_of(selected: Clause) -> Clause:
+    return f"array({selected[0]})", selected[1]
 
 
 def owned_by(roots: Clause, owning: Sequence[OwningEdge]) -> Clause:
@@ -465,15 +489,15 @@ async def matching_passages(tx: Transaction, readable: Clause, words: Iterable[s
 
     Each row is ranked by itself alone, so that nothing a reader may not see moves what comes back.
     """
-    text, params = scanned(readable)
+    (begin, before), (text, params) = filtering(readable)
     query = " | ".join(sorted(f"'{w}':*" for w in words if w.isalnum()))
     if not query:
         return []
     rows = await tx.fetch(
-        f"select {_PASSAGE} from passage p join node n on n.id = p.node, to_tsquery('simple', %s) q "  # noqa: S608
+        f"{begin}select {_PASSAGE} from passage p join node n on n.id = p.node, to_tsquery('simple', %s) q "  # noqa: S608
         f"where p.words @@ q and n.alive and {text} "
         'order by ts_rank(p.words, q) desc, n.type, n.key collate "C", p.ordinal limit %s',
-        (query, *params, limit),
+        (*before, query, *params, limit),
     )
     return [_found(r) for r in rows]
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from ukai.access import OwningEdge
-from ukai.context.rows import Clause, below, first, scanned, those
+from ukai.context.rows import Clause, below, filtering, first, scanned, those
 from ukai.store import Transaction
 
 GRAPH = 1_000
@@ -176,15 +176,15 @@ async def matching(tx: Transaction, readable: Clause, words: Sequence[str], limi
 
     Each row is ranked by itself alone, so that nothing a reader may not see moves what comes back.
     """
-    text, params = scanned(readable)
+    (begin, before), (text, params) = filtering(readable)
     query = " | ".join(sorted(f"'{w}':*" for w in words if w.isalnum()))
     if not query:
         return []
     found = await tx.fetch(
-        "select n.id from passage p join node n on n.id = p.node, to_tsquery('simple', %s) q "  # noqa: S608
+        f"{begin}select n.id from passage p join node n on n.id = p.node, to_tsquery('simple', %s) q "  # noqa: S608
         f"where p.words @@ q and n.alive and {text} "
         'order by ts_rank(p.words, q) desc, n.type, n.key collate "C", p.ordinal limit %s',
-        (query, *params, limit),
+        (*before, query, *params, limit),
     )
     return list(dict.fromkeys(r[0] for r in found))
 
