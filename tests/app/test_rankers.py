@@ -15,8 +15,9 @@ import pytest
 from tests.app import test_ask, test_context
 from tests.app.test_ask import ANN, INTAKE
 from tests.llm.test_reranker import KEY, server
+from tests.surfaces import world
 from ukai import gate, record
-from ukai.app import ask, context, engine, identity
+from ukai.app import ask, context, doctor, engine, identity
 from ukai.app.evals import answering
 from ukai.catalog.composing import Composing
 from ukai.context.rows import compositions
@@ -178,3 +179,19 @@ def test_the_command_line_names_a_ranker_and_says_why_no_model_was_needed(ukai: 
     }  # fmt: skip
     assert "rank" in "\n".join(context.lines(made["report"]))
     assert "Did you mean 'quick'?" in refused
+
+
+def test_the_doctor_says_whether_the_key_of_what_ranks_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    world.written(tmp_path, world.FILES)
+    with (tmp_path / "models.yaml").open("a") as models, (tmp_path / "ukai.yaml").open("a") as own:
+        models.write("rerankers: {quick: {use: m, base_url: 'http://127.0.0.1:9', key: QUICK_KEY}}\n")
+        own.write("context: {ranker: quick, rankers: ['anthropic:m']}\n")
+    monkeypatch.setenv("QUICK_KEY", " ")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+
+    found = [(v.state, v.said) for v in doctor.rankers(tmp_path)]
+
+    assert found == [
+        ("warn", "quick: QUICK_KEY is not set, so the scores order in its place"),
+        ("ok", "anthropic:m: ANTHROPIC_API_KEY is set"),
+    ]

@@ -180,6 +180,8 @@ def test_a_reranker_has_an_address_and_the_name_of_a_key():
         use="NAME", base_url="https://api.example.com/v1", key="RERANK_API_KEY"
     )
     assert "quick" not in found.names
+    keys = [found.key_of(name) for name in ("quick", "big", "extractive", "score", "openai-chat:x")]
+    assert keys == ["RERANK_API_KEY", "ANTHROPIC_API_KEY", None, None, "OPENAI_API_KEY"]
 
 
 @pytest.mark.parametrize(
@@ -192,6 +194,10 @@ def test_a_reranker_has_an_address_and_the_name_of_a_key():
         (("RERANK_API_KEY", SECRET), "secret_in_file"),
         (("use: NAME,", 'use: " ",'), "unknown_model"),
         (("use: NAME,", ""), "missing_key"),
+        (("use: NAME,", "use: NAME, speaks: french,"), "not_allowed"),
+        (("use: NAME,", "use: NAME, batch: 0,"), "invalid_value"),
+        (("use: NAME,", "use: NAME, more: {documents: x},"), "not_allowed"),
+        (("use: NAME,", f"use: NAME, more: {{token: {SECRET}}},"), "secret_in_file"),
     ],
 )
 def test_what_is_wrong_with_a_reranker_is_told(change: tuple[str, str], code: str):

@@ -207,6 +207,22 @@ async def _asked(url: str) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
+def rankers(path: Path) -> Iterator[Verdict]:
+    """The keys of what ukai.yaml lets order documents are set, and were not only named."""
+    catalog = loading.whole(workspace.locate(path)).catalog
+    for name in catalog.settings.context.choice:
+        key = catalog.models.key_of(name)
+        if key is None:
+            continue
+        fine = bool(os.environ.get(key, "").strip())
+        yield Verdict(
+            check="ranker",
+            state="ok" if fine else "warn",
+            said=f"{name}: {key} is set" if fine else f"{name}: {key} is not set, so the scores order in its place",
+            hint="" if fine else f"set {key}, or take {name!r} out of `context:` in ukai.yaml",
+        )
+
+
 def nightly(path: Path) -> Iterator[Verdict]:
     """What the nightly recall came to, where ukai.yaml wants one."""
     recall = loading.whole(workspace.locate(path)).catalog.settings.context.recall
@@ -228,6 +244,7 @@ CHECKS: dict[str, Check] = {
     "python": python,
     "workspace": place,
     "secret key": secret,
+    "ranker": rankers,
     "disk": disk,
     "binaries": programs,
     "user namespaces": namespaces,

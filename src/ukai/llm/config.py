@@ -13,6 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from ukai.kit import document, shape, suggest
 from ukai.kit.errors import PermanentError
@@ -23,6 +26,8 @@ _ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,79}\Z")
 _ACCESS_KEY = re.compile(r"(?=.*[0-9])[A-Z0-9]{16,}\Z")
 """All capitals and digits without an underscore, such as AKIA...: an identifier that was issued, not a name."""
 _SECRET = re.compile(r"(sk|pk|key|ghp|gsk|xai|hf|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}")
+OURS = frozenset({"model", "query", "documents", "texts", "top_n", "top_k", "return_documents", "return_text"})
+"""Of a request to a reranker: who is asked what, and that all scores come back."""
 _KEY_FIELDS = ("key", "apikey", "token", "secret", "password")
 
 
@@ -57,6 +62,11 @@ class ModelSpec:
         """The part after the colon."""
         return self.use.partition(":")[2] or self.use
 
+    @property
+    def variable(self) -> str | None:
+        """The environment variable with its key: its own, or its provider's; none of a server of one's own."""
+        return self.key or (None if self.base_url else PROVIDERS.get(self.provider))
+
 
 @dataclass(frozen=True, kw_only=True)
 class RerankerSpec:
@@ -70,6 +80,12 @@ class RerankerSpec:
     """The address above `/rerank`."""
     key: str | None = None
     """The name of the environment variable that holds the key; None sends none."""
+    speaks: Literal["cohere", "tei"] = "cohere"
+    """Whose language: that of Cohere, which most imitate, or that of Text Embeddings Inference."""
+    batch: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """At most so many texts in a request; None: 32 in the language of Text Embeddings Inference, else all at once."""
+    more: Mapping[str, str | int | float | bool] = field(default_factory=dict[str, str | int | float | bool])
+    """Further fields of the request: what its server calls cutting what is too long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +125,12 @@ class Models:
         if at == EXTRACTIVE or _is_direct(at):
             return Resolved(spec=ModelSpec(use=at), path=tuple(path), where=where)
         raise UnknownModel(at, known=self.names)
+
+    def key_of(self, name: str) -> str | None:
+        """The environment variable that holds the key of a model or a reranker; None where none is sent or known."""
+        if name in self.rerankers:
+            return self.rerankers[name].key
+        return None if self.findings(name, where="") else self.resolve(name).spec.variable
 
     def findings(self, name: str, *, where: str) -> list[Finding]:
         """What is wrong with `name` written as a model at `where`: for the lint of manifests and guardrails."""
@@ -242,6 +264,15 @@ def _reranker_findings(doc: document.Document, name: str, spec: RerankerSpec, mo
             expected="the model's name, as the server spells it",
             received=spec.use,
             hint="name the model",
+        )
+    for said in sorted(OURS & spec.more.keys()):
+        yield Finding(
+            code="not_allowed",
+            where=doc.where_key(f"{at}/more{document.pointer(said)}"),
+            message=f"{said!r} is what Ukai itself says in the request",
+            expected="a field of the server's own, such as truncate_prompt_tokens",
+            received=said,
+            hint=f"leave {said!r} out",
         )
     yield from _address_findings(doc, f"{at}/base_url", spec.base_url)
 

@@ -89,8 +89,7 @@ def build(
 def _credentials(spec: config.ModelSpec, environ: Mapping[str, str]) -> dict[str, Any]:
     """`api_key` and `base_url` as the provider's class takes them."""
     found: dict[str, Any] = {} if spec.base_url is None else {"base_url": spec.base_url}
-    variable = spec.key or (None if spec.base_url else known.PROVIDERS[spec.provider])
-    if variable is not None:
+    if (variable := spec.variable) is not None:
         key = environ.get(variable, "").strip()
         if not key:
             raise MissingKey(variable, use=spec.use)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ukai.app import nights
 from ukai.catalog import Catalog
-from ukai.llm.known import PROVIDERS, SCORE
 from ukai.runtime.agent import Agent
 
 PORT = 8300
@@ -119,27 +118,12 @@ def prompts(agent: Agent) -> tuple[tuple[str, str], ...]:
 
 def _model_keys(catalog: Catalog, agent: Agent) -> Iterator[str]:
     rules = (catalog.guardrails[g].model for g in agent.guardrails if g in catalog.guardrails)
-    for name in (agent.model, *(m for m in rules if m)):
-        yield from _key_of(catalog, name)
+    yield from filter(None, (catalog.models.key_of(name) for name in (agent.model, *rules) if name))
 
 
 def _ranker_keys(catalog: Catalog) -> Iterator[str]:
     """Of what puts in order what is composed, for every agent alike."""
-    for name in catalog.settings.context.choice:
-        reranker = catalog.models.rerankers.get(name)
-        if reranker is not None and reranker.key:
-            yield reranker.key
-        elif reranker is None and name != SCORE:
-            yield from _key_of(catalog, name)
-
-
-def _key_of(catalog: Catalog, model: str) -> Iterator[str]:
-    if catalog.models.findings(model, where=""):
-        return
-    spec = catalog.models.resolve(model).spec
-    key = spec.key or (PROVIDERS.get(spec.provider) if not spec.base_url else None)
-    if key:
-        yield key
+    yield from filter(None, map(catalog.models.key_of, catalog.settings.context.choice))
 
 
 def _login_secrets(catalog: Catalog) -> Iterator[str]:
