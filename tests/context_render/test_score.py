@@ -69,6 +69,29 @@ def test_a_long_question_counts_by_its_sentences_too():
     assert score.asked("Why did the rollout stall?") == ("Why did the rollout stall?",)
 
 
+def test_a_word_that_a_question_repeats_says_more():
+    items = [build.thing("a", "the refund of a fee"), build.thing("b", "the parcel of a fee")]
+
+    once, twice = (scored(items, q) for q in ("A parcel and its refund", "A refund, a parcel and its refund"))
+
+    assert once["a"] == once["b"]
+    assert twice["a"] > twice["b"]
+
+
+def test_sentences_about_nothing_in_scope_do_not_drown_the_one_that_is():
+    silent = np.zeros(50)
+    asks, chats = np.full(50, 0.4), np.full(50, 0.02)
+    asks[0], asks[1:11], chats[1] = (
+        0.8,
+        0.6,
+        0.1,
+    )  # the chat singles out one thing, among things it has nothing to do with
+
+    found = score.mixed([silent] * 4, [silent, asks, chats, chats])
+
+    assert found.argmax() == 0
+
+
 def test_words_of_identifiers_are_compared_one_by_one():
     assert score.terms("firstName LAST_NAME") == score.terms("first name last name")
 

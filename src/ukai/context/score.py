@@ -3,14 +3,15 @@
     score = w z(BM25) + (1 - w) z(cosine)          z over all things in scope that the caller may read
 
 Of a part (a turn, a page) both are mostly those of the parts around it, up to REACH characters on either side; of what
-has a name, a share is that of its name and place. A long question counts as a whole and by its best sentences. The
-composer over the store and `ukai context recall` over files both come here. Source of the numbers:
-docs/design/composing.md.
+has a name, a share is that of its name and place. A long question counts as a whole and by its best sentences; those
+that are about what is in scope weigh more. The composer over the store and `ukai context recall` over files both come
+here. Source of the numbers: docs/design/composing.md.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
 
 WORDS = 0.4
 """Weight of words against meaning."""
-AROUND_PART, AROUND_NAMED = 0.83, 0.33
+AROUND_PART, AROUND_NAMED = 0.83, 0.5
 """Share of what stands around."""
 REACH = 550
 """Characters on either side of a part that are read with it, at least one neighbour."""
 SENTENCES = 2
 """Of a long question, as many of its sentences count for a thing: those that it answers best."""
+NEAREST = 0.95
+"""A sentence weighs as much as it is near to the things in scope, at this quantile of its cosines."""
 PLACE = 0.5
 """Weight of the place in which a thing stands, once for its words and once for its meaning."""
 SHORTEST = 3
@@ -174,10 +177,10 @@ def surrounded(
 
 
 def lexical(corpus: Corpus, asked: Sequence[str]) -> NDArray[np.float64]:
-    """BM25 of each row with what stands around it, for the terms of one question."""
-    wanted = list(dict.fromkeys(asked))
-    own = corpus.own.scores(wanted)
-    around = bm25.summed((_around(corpus, term) for term in wanted), corpus.around)
+    """BM25 of each row with what stands around it, for the terms of one question: one that it repeats says more."""
+    wanted = {term: 1 + np.log(count) for term, count in Counter(asked).items()}
+    own = bm25.summed((corpus.own.found(t) for t in wanted), corpus.own.lengths, wanted.values())
+    around = bm25.summed((_around(corpus, t) for t in wanted), corpus.around, wanted.values())
     return (1 - corpus.share) * own + corpus.share * around
 
 
@@ -223,8 +226,16 @@ def mixed(
         rows.append(row if corpus is None else row + places(corpus, questions[n], cosine))
     if len(rows) == 1:
         return rows[0]
-    best = np.sort(np.array(rows[1:]), axis=0)[-SENTENCES:].mean(axis=0)
-    return _z(rows[0]) + _z(best)
+    sentences = np.array(rows[1:])
+    if cosines is not None and len(sentences) > SENTENCES:
+        sentences *= _weights(cosines[1:])[:, None]
+    return _z(rows[0]) + _z(np.sort(sentences, axis=0)[-SENTENCES:].mean(axis=0))
+
+
+def _weights(cosines: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """How much each sentence is about what is in scope: in standard scores one that nothing answers is as loud."""
+    near = np.array([max(0.01, float(np.quantile(c, NEAREST))) for c in cosines])
+    return near / near.mean()
 
 
 def _numbered(group: NDArray[np.int32] | None) -> NDArray[np.int32]:
