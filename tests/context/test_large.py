@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
 
 from tests.context import world
-from tests.context.test_composing import compose, handles
+from tests.context.test_composing import QUESTION, compose, handles
+from tests.context.test_no_leak import told
 from tests.context.test_reading import company
 from tests.context.world import ANN, APPROXIMATE, BEN, CLOCK
 from ukai import store
-from ukai.context import index
+from ukai.context import cache, index
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
-from ukai.context.settings import DEFAULT
+from ukai.context.settings import DEFAULT, Settings
 
 LARGE = replace(DEFAULT, exact=2, filter=3, fetch_all=2, ann_sample=1.0)
+FEW = replace(LARGE, near=20)
 
 
 async def test_above_the_threshold_the_approximate_index_answers_under_the_same_rights(database: store.Database):
@@ -49,7 +55,7 @@ async def test_the_approximate_index_follows_what_changes(database: store.Databa
         near = await listing.nearest(tx, world.reader(ANN).clause, vector, 3)
         exact = await listing.nearest_exactly(tx, world.reader(ANN).clause, vector, 3)
 
-    assert near[0][:2] == exact[0]
+    assert near[0] == exact[0]
     assert near[0][2] > 0.99
 
 
@@ -82,3 +88,81 @@ async def test_a_scope_too_large_for_a_view_is_searched_by_its_words_names_and_p
 
     assert {"Memo#a1", "Firm#birch"} <= handles(made)
     assert "walrus" not in made.text
+
+
+CROWD = [op for n in range(60) for op in world.memo(f"h{n}", "alder", f"{QUESTION} {n}", readers=["group:managers"])]
+"""Hidden from sellers, and nearer to the question than anything that they may read."""
+
+
+async def indexed(w: world.World) -> None:
+    await w.follow()
+    await index.index_vectors(w.db, w.cache, above=1)
+
+
+async def test_whoever_was_not_granted_it_is_never_answered_by_the_approximate_index(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    """Above `exact` nothing hidden moves a byte either: every vector is compared, or none where they are too many."""
+    monkeypatch.setattr(listing, "nearest", None)
+    w = await company(database)
+    await indexed(w)
+    wide, too_many = replace(LARGE, in_memory=1), replace(LARGE, in_memory=6)
+    before = [told(await compose(w, settings=s)) for s in (LARGE, wide, too_many)]
+    ways = [next(s.way for s in (await compose(w, settings=s)).report.graph if s.strategy == "embedding")
+            for s in (LARGE, wide, too_many)]  # fmt: skip
+
+    await w.write(*CROWD)
+    await indexed(w)
+
+    assert [told(await compose(w, settings=s)) for s in (LARGE, wide, too_many)] == before
+    assert ways == ["exact", "exact", "exact"]
+
+
+@pytest.mark.parametrize("settings", [FEW, replace(FEW, in_memory=3)], ids=["a whole view", "what shares a word"])
+async def test_of_what_is_hidden_nothing_is_told_but_which_near_items_are_found(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch, settings: Settings
+):
+    """What `access/` lists under `approximate`: with the same items found, each byte is the same (E7)."""
+    monkeypatch.setattr(listing, "SCANNED", 1)  # as in a graph where hidden ones are as many as are looked at
+    w = await company(database)
+    await indexed(w)
+    found: list[list[tuple[UUID, str, float]]] = []
+    real = listing.nearest
+
+    async def kept(tx: store.Transaction, *given: Any) -> list[tuple[UUID, str, float]]:
+        await tx.execute("select set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)")
+        found.append(await real(tx, *given))
+        return found[-1]
+
+    monkeypatch.setattr(listing, "nearest", kept)
+    first = told(await compose(w, settings=settings, policies=APPROXIMATE))
+    before = list(found)
+    await w.write(*CROWD)
+    await indexed(w)
+    await compose(w, settings=settings, policies=APPROXIMATE)
+    moved = found[len(before) :]
+
+    again = iter(before)
+
+    async def as_before(*_: Any) -> list[tuple[UUID, str, float]]:
+        return next(again)
+
+    monkeypatch.setattr(listing, "nearest", as_before)
+    cache.of(database)._kept.clear()  # pyright: ignore[reportPrivateUsage]
+
+    assert before[0]
+    assert moved[0] != before[0]  # this is what is told
+    assert {row[0] for near in moved for row in near} <= {row[0] for near in before for row in near}
+    assert told(await compose(w, settings=settings, policies=APPROXIMATE)) == first
+
+
+async def test_a_scope_too_large_for_a_view_has_what_lies_near_for_whoever_was_granted_it(database: store.Database):
+    w = await company(database)
+    await indexed(w)
+    wide = replace(LARGE, in_memory=1)
+
+    without, granted = [await compose(w, question="zzz?", settings=wide, policies=p) for p in ("", APPROXIMATE)]
+
+    ways = [next((s.way for s in made.report.graph if s.strategy == "embedding"), "") for made in (without, granted)]
+    assert (handles(without), ways[1]) == (set(), "approximate")
+    assert handles(granted)

@@ -379,9 +379,10 @@ async def _ann_recall(ask: Asked) -> float | None:
     drawn = int.from_bytes(hashlib.sha256(ask.question.encode("utf-8", "surrogatepass")).digest()[:4]) / 2**32
     if drawn >= ask.settings.ann_sample:
         return None
-    near = {(node, part) for node, part, _ in ask.ann.found}
-    exact = await listing.nearest_exactly(ask.tx, ask.scope.clause, ask.ann.vector, len(near))
-    return len(near & set(exact)) / len(exact) if exact else None
+    exact = await listing.nearest_exactly(ask.tx, ask.scope.clause, ask.ann.vector, len(ask.ann.found))
+    # Of several that are equally near any one is right.
+    least = min((cosine for _, _, cosine in exact), default=0.0) - 1e-9
+    return sum(cosine >= least for _, _, cosine in ask.ann.found) / len(exact) if exact else None
 
 
 def _mismatched(assembled: assembly.Assembled) -> Iterator[str]:

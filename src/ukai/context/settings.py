@@ -35,7 +35,8 @@ class Settings:
     """Up to so many records in scope, words are weighed over all of them, above over those that share one; up to so
     many items vectors are compared one by one."""
     near: Some = 100
-    """So many nearest items are asked of the approximate index: in a scope of a tenth it looks at eleven for each."""
+    """So many nearest items are taken of what the approximate index gives: in a scope of a tenth it looks at sixteen
+    for each."""
     strategy_cap: Some = 300
     """Candidates of one strategy."""
     composition_cap: Some = 2_000
