@@ -486,6 +486,24 @@ async def test_what_was_said_before_in_the_conversation_comes_first(opened: engi
     assert [p.content for m in model.asked[0].messages for p in m.parts] == ["Who?", "Alder.", "How is Alder?"]  # type: ignore[union-attr]
 
 
+async def test_a_turn_is_given_what_only_an_earlier_turn_had_read_and_nothing_twice(opened: engine.Engine):
+    """The second question of a thread found `already given above` in its document, and nothing above."""
+    again = {"question": "How is Alder?"}
+    steps: list[Step] = [Call("compose_context", again), "So it is."]
+
+    turns = [await asked(opened, steps, agent="desk", conversation="thread-1") for _ in range(2)]
+
+    for _, _, model in turns:
+        first, second = (
+            str(p.content) for m in model.asked[-1].messages for p in m.parts if p.part_kind == "tool-return"
+        )  # the document that the turn begins with, and the one that the model asked for
+        assert "Waits for papers." in first
+        assert "Waits for papers." not in second
+        assert "already given above" in second
+    async with opened.db.snapshot() as tx:
+        assert await tx.value("select count(*) from given") == 0
+
+
 async def test_a_tool_uses_the_credential_of_whoever_asks_or_none(opened: engine.Engine, root: Path):
     await opened.vault.keep(BEN, "coach/ask_crm", "bens")
     # Given to a tool that another team calls alike: this one never sees it.

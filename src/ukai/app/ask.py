@@ -21,6 +21,7 @@ from ukai.access import Decision, decision
 from ukai.app import budgets, composing, engine, identity, rules, telemetry, tooling
 from ukai.context import reading, told
 from ukai.context.reader import Reader
+from ukai.context.rows import compositions
 from ukai.kit import canonical, handle, ids
 from ukai.runtime import events, skills, turn
 from ukai.runtime.agent import CHANNELS, Agent, Output, Skill
@@ -114,8 +115,8 @@ async def ask(
     """One turn, sealed. `cancel`, once it is set, ends it with what was done until then.
 
     `place`: where the answer goes; None is the caller's own screen. `earlier`: what was said before in the
-    conversation, oldest first, as far as everybody in the place may read it. Raises UnknownAgent, NotServed,
-    UnknownSkill.
+    conversation, oldest first, as far as everybody in the place may read it. The documents of earlier turns are not
+    among it, so only what this turn was given is not given again. Raises UnknownAgent, NotServed, UnknownSkill.
     """
     clock = opened.clock
     served = opened.agent(agent)
@@ -137,7 +138,6 @@ async def ask(
         reader=reader,
         meter=budgets.meter(opened, served, caller.principal, wanted.skill and wanted.skill.budget),
         skill=wanted.skill,
-        conversation=conversation,
     )
     prepared = replace(
         _prepared(opened, served, hand, wanted, invoke, surface, is_case=case_id is not None),
@@ -149,6 +149,8 @@ async def ask(
         as_of=as_of,
     )
     run = await turn.turn(prepared, db=opened.db, clock=clock, listen=progress, cancel=cancel)
+    async with opened.db.transaction() as tx:
+        await compositions.forget_given(tx, run_id)
     telemetry.observed(run, conversation=conversation)
     outcome = outcome_of(run)
     tell("answer" if run.answer else "refused", text=outcome.text)
@@ -252,7 +254,7 @@ def _document(
         hand.reader,
         meter=hand.meter,
         skill=hand.skill,
-        conversation=hand.conversation,
+        conversation=hand.run_id,
     )
 
 

@@ -42,7 +42,6 @@ class Hand:
     meter: Meter
     """What the turn is paid from: so is the model that ranks what it reads."""
     skill: Skill | None = None
-    conversation: str | None = None
 
 
 def bound(opened: Engine, agent: Agent, hand: Hand) -> list[Bound]:
@@ -89,7 +88,7 @@ async def _composed(opened: Engine, hand: Hand, *, question: str, budget_tokens:
         hand.reader,
         meter=hand.meter,
         skill=hand.skill,
-        conversation=hand.conversation,
+        conversation=hand.run_id,
         budget_tokens=None if budget_tokens is None else max(1, min(budget_tokens, CEILING_TOKENS)),
     )
 
