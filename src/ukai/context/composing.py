@@ -81,12 +81,9 @@ async def compose(
 async def _save(
     db: store.Database, request: Request, reader: Reader, made: making.Made, saved: compositions.Saved
 ) -> None:
-    if made.is_known and not made.offloaded:
-        async with db.statements() as tx:
-            if await compositions.save_again(tx, saved, made.report.digest):
-                return
     readers = reader.rights.principals_hash
-    async with db.transaction() as tx:
+    more = made.offloaded or request.conversation
+    async with db.transaction() if more else db.statements() as tx:
         await compositions.save(tx, saved, made.report.digest)
         if made.offloaded:
             put_aside = [(o.ref, o.item, o.field) for o in made.offloaded]

@@ -61,8 +61,6 @@ class Made:
     ranked: Mapping[str, str] = field(default_factory=dict[str, str])
     """What a ranking model said."""
     ann_recall: float | None = None
-    is_known: bool = False
-    """Nothing has changed since it was made before."""
     ms: Mapping[str, float] = field(compare=False)
 
 
@@ -221,7 +219,7 @@ class _Call:
         self._took("assembly")
         report = drawn.report
         shown = _shown(report, items)
-        return Made(text=text, report=report, items=shown, offloaded=offloaded, is_known=True, ms=self.ms)
+        return Made(text=text, report=report, items=shown, offloaded=offloaded, ms=self.ms)
 
     async def _found(
         self, ask: Asked, answers: caching.Answers

@@ -1,7 +1,7 @@
 """Values that one call makes by the hundred: `@light.value` in place of a frozen dataclass.
 
 To the type checker it is `@dataclass(frozen=True, kw_only=True)`; while running nothing stands in the way of an
-assignment, and making one costs a third (`ukai bench context`: 1.2 of 8 ms of a warm call were spent on freezing).
+assignment, and making one costs a third (`context.item.Item`: 2.6 µs frozen, .8 like this).
 """
 
 from __future__ import annotations

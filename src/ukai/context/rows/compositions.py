@@ -34,29 +34,28 @@ class Saved:
 
 
 async def save(tx: Transaction, made: Saved, digest: bytes) -> None:
-    """Keep a composition; its report, of which `digest` is the sha256, once for all that are told alike."""
-    await tx.execute(
-        "with soon as (select set_config('synchronous_commit', 'off', true)), told as ("  # noqa: S608
-        "insert into composition_report (sha256, body) values (%s, %s) on conflict do nothing) "
-        f"insert into composition ({_COLUMNS}) select {_VALUES} from soon",
-        (digest, made.report, *_values(made, digest)),
-    )
+    """Keep a composition. Its report, of which `digest` is the sha256, is sent once for all that are told alike."""
+    while not await _save(tx, made, digest):
+        await tx.execute(
+            f"{_SOON} insert into composition_report (sha256, body) select %s, %s from soon on conflict do nothing",  # noqa: S608
+            (digest, made.report),
+        )
 
 
-async def save_again(tx: Transaction, made: Saved, digest: bytes) -> bool:
-    """The same when its report is known: it is not sent again. False: it is not (any more), and nothing was saved."""
-    # The first part takes the lock that whoever forgets reports waits for.
+async def _save(tx: Transaction, made: Saved, digest: bytes) -> bool:
+    """False: its report is not known, and nothing was saved."""
+    # The second part takes the lock that whoever forgets reports waits for.
     count = await tx.execute(
-        "with soon as (select set_config('synchronous_commit', 'off', true)), told as ("  # noqa: S608
-        "insert into composition_report (sha256, body) select sha256, body from composition_report where false) "
-        f"insert into composition ({_COLUMNS}) select {_VALUES} from soon "
-        "where exists (select 1 from composition_report where sha256 = %s)",
+        f"{_SOON}, told as (insert into composition_report (sha256, body) "  # noqa: S608
+        f"select sha256, body from composition_report where false) insert into composition ({_COLUMNS}) "
+        f"select {_VALUES} from soon where exists (select 1 from composition_report where sha256 = %s)",
         (*_values(made, digest), digest),
     )
     return count > 0
 
 
 # A report is derived: what a crash of the server could lose of it is worth less than waiting for the disk.
+_SOON = "with soon as (select set_config('synchronous_commit', 'off', true))"
 _COLUMNS = "id, at, principals, agent, skill, request, report, document, timing, ann_recall"
 _VALUES = ", ".join(["%s"] * 10)
 
