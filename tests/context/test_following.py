@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,12 @@ from tests.context.test_composing import EVERYWHERE
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, MIRA, TESS
 from ukai import store
-from ukai.context import Scope, cache, following
+from ukai.context import Scope, cache, following, index
 from ukai.context.clause import CompiledScope
 from ukai.context.view import View
 from ukai.kit import bm25
+from ukai.llm import rows as llm_rows
+from ukai.llm.cache import Cache
 
 MEMOS = Scope(globs=("memos/**", "talks/**"))
 Write = Callable[[random.Random, int], list[dict[str, Any]]]
@@ -139,3 +141,43 @@ async def test_where_the_feed_does_not_tell_all_the_whole_scope_is_read(database
 
     assert "Memo#a1" in before.rows
     assert "Memo#a1" not in after.rows
+
+
+async def test_while_texts_have_no_vector_only_those_that_came_since_are_loaded(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await company(database)
+    w.cache = Cache(world.Hashed(), remembered=0)  # what is not asked of the store is not known
+    asked: list[int] = []
+    real = llm_rows.vectors
+
+    async def counted(tx: store.Transaction, model: str, contents: Sequence[bytes]) -> Any:
+        asked.append(len(contents))
+        return await real(tx, model, contents)
+
+    monkeypatch.setattr(llm_rows, "vectors", counted)
+    views, reader = cache.Views(), (MIRA, EVERYWHERE)
+    await seen(w, views, *reader)
+    await w.write(
+        *world.talk("t2", "alder", "One more word.", "And another one."), *world.memo("a8", "alder", "A gate.")
+    )
+    await w.write(world.change("Memo#a1", body="Something else.", title="Another title"))
+    await index.catch_up(database, w.types)
+
+    waiting = await seen(w, views, *reader)
+    asked.clear()
+    again = await seen(w, views, *reader)
+    nothing_came = sum(asked)
+    await index.embed(database, w.cache, limit=2)
+    some = await seen(w, views, *reader)
+    partly = plain(some) == plain(await seen(w, cache.Views(), *reader))
+    await index.embed(database, w.cache)
+    asked.clear()
+    whole = await seen(w, views, *reader)
+
+    assert again is waiting
+    assert nothing_came == waiting.missing == 5
+    assert 0 < some.missing < waiting.missing
+    assert partly
+    assert (whole.missing, sum(asked) < whole.texts / 2) == (0, True)
+    assert plain(whole) == plain(await seen(w, cache.Views(), *reader))

@@ -5,6 +5,7 @@ Equal in every part to what `view.read` makes of the same graph, so that no docu
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_left
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -50,7 +51,7 @@ async def followed(
     edges = await _edges(tx, before, fresh, gone)
     if cache is not None and before.vectors is not None:
         fresh = await view.with_vectors(tx, fresh, cache)
-    return _Splice(before, fresh, gone).view(edges)
+    return await asyncio.to_thread(_spliced, before, fresh, gone, edges)
 
 
 async def _edges(tx: store.Transaction, before: View, fresh: View, gone: set[UUID]) -> Mapping[UUID, bytes]:
@@ -62,6 +63,10 @@ async def _edges(tx: store.Transaction, before: View, fresh: View, gone: set[UUI
         is_inside = target in fresh.nodes or (target in before.nodes and target not in gone)
         found[source] = (count + 1, numbers ^ number) if is_inside else (count, numbers)
     return {node: listing.packed_edges(*edges) for node, edges in found.items()}
+
+
+def _spliced(before: View, fresh: View, gone: set[UUID], edges: Mapping[UUID, bytes]) -> View:
+    return _Splice(before, fresh, gone).view(edges)
 
 
 class _Splice:

@@ -139,8 +139,12 @@ async def read(
     readable = await _readable(tx, scope, found)
     # In a thread, since a large scope takes seconds, in which a server answers others, too.
     making = asyncio.create_task(asyncio.to_thread(_made, types, readable))
-    edges = await listing.edges_between(tx, list(dict.fromkeys(r.node for r in readable)))
+    edges = await listing.edges_between(tx, await asyncio.to_thread(_nodes, readable))
     return await asyncio.to_thread((await making).view, edges)
+
+
+def _nodes(readable: Iterable[listing.Listed]) -> list[UUID]:
+    return list(dict.fromkeys(r.node for r in readable))
 
 
 def _made(types: Mapping[str, schema.Type], readable: Iterable[listing.Listed]) -> _Making:
@@ -330,6 +334,8 @@ class _Making:
             size=size,
             group=group,
         )
+        if corpus.groups > 1:
+            _ = corpus.breadth  # it takes long, and here nobody waits for it
         edges = tuple(
             edges_of.get(e.node, NO_EDGES) if p < 0 else b"" for e, p in zip(self._entries, self._parent, strict=True)
         )
