@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
+import jinja2
 import pytest
 
 from tests.context_render import build
 from ukai.app import loading
-from ukai.context.render import templates
+from ukai.context.render import sandbox, templates
 from ukai.kit import document
 
 ITEM = build.thing("a", "Body.", kind="Account", schema_hash="a1b2c3d4", fields={"owner": "kim"})
@@ -53,6 +55,75 @@ def test_a_template_that_fails_leaves_the_plain_body_and_is_told(mode: str):
 
         assert result.text == build.assembled([ITEM]).text, source
         assert "cannot be rendered" in result.mismatches[0].problem
+
+
+MANY = build.thing(
+    "a", "Body. " * 20, kind="Account", schema_hash="a1b2c3d4", fields={f"f{n}": f"value {n}" for n in range(40)}
+)
+NESTED = "{% for a in fields %}{% for b in fields %}{% for c in fields %}{% for d in fields %}X{% endfor %}{% endfor %}"
+NESTED += "{% endfor %}{% endfor %}"
+TOO_MUCH = (
+    *(NESTED.replace("X", x) for x in ("", "a word", "{% if a in text %}{% endif %}")),
+    *(NESTED.replace("X", x) for x in ("{% set x = text[1:] %}", "{% if text is upper %}{% endif %}")),
+    *(
+        "{% set n = namespace(t=text) %}{% for f in fields %}{% set n.t = X %}{% endfor %}{{ n.t }}".replace("X", x)
+        for x in ("n.t ~ n.t", "n.t + n.t", "[n.t, n.t]", "[n.t, n.t]|join", "n.t|replace(' ', n.t)")
+    ),
+    "{% set a %}{{ text }}{% endset %}" + "{% set a %}{{ a }}{{ a }}{% endset %}" * 20 + "{{ a }}",
+    "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
+    "{{ ['a', 'b']|sum(start=[]) }}",
+)
+AT_ONCE = tuple(
+    "{% set t = text %}" + "{% set t = t ~ t %}" * 8 + f"{{{{ {x} }}}}"
+    for x in ("t|replace('o', t)", "t|join(t)", "t.split()|join('\n')|indent(9999)", "[t.split()]|tojson(indent=9999)")
+)
+LONG = (
+    *("{{ '{:99999999}'.format(1) }}", "{{ '%99999999d' % 1 }}", "{{ 'x'.ljust(99999999) }}", "{{ 'x'|center(9) }}"),
+    *("{{ 'x'|indent(99999) }}", "{{ 1.5|round(9999999, 'ceil') }}", "{{ (5).to_bytes(99999999) }}"),
+    *("{{ text|wordwrap(1, wrapstring=text) }}", "{{ [1]|batch(9999999, 1)|list }}", "{{ fields|random }}"),
+    "{% set n = namespace(n=2) %}{% for a in fields %}{% for b in fields %}{% set n.n = n.n + n.n %}{% endfor %}"
+    "{% endfor %}",
+)
+
+
+@pytest.mark.parametrize(("sources", "problem"), [(TOO_MUCH, "it does too much"), (LONG, "cannot be rendered")])
+def test_a_template_that_would_hold_the_composer_ends_and_leaves_the_plain_body(sources: tuple[str, ...], problem: str):
+    plain = build.assembled([MANY]).text
+    for source in sources:
+        result = build.assembled([MANY], shelf=shelf("active", {"Account/a1b2c3d4": source}))
+
+        assert result.text == plain, source
+        assert problem in result.mismatches[0].problem, source
+
+
+def test_nothing_large_is_made_before_it_is_known_to_be_too_much():
+    given = {"fields": dict(MANY.fields), "text": MANY.text}
+    tracemalloc.start()
+    try:
+        for source in AT_ONCE:
+            with pytest.raises(sandbox.TooMuch):
+                sandbox.Sandbox().rendered(source, given)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 5_000_000
+
+
+USUAL = (
+    "{% for k, v in fields|dictsort if k != 'f1' %}{{ loop.index }}/{{ loop.length }} {{ k }}: {{ v }}\n{% endfor %}",
+    "{% macro m(k, v) %}{{ k }}: {{ v|upper }}{% endmacro %}{% for k in fields %}{{ m(k, fields[k]) }}{% endfor %}",
+    "{{ text|replace('Body', 'B')|indent(2)|truncate(30) }} {{ text[:4] ~ '!' ~ 3 }} {{ 'B' in text and 1 < 2 < 3 }}",
+    "{{ fields.values()|map('upper')|select('ne', 'X')|join(', ') }} {{ fields|length * 2 + 7 % 4 }}",
+    "{% set parts = text.split('. ') %}{{ parts|first|lower }} {{ parts|unique|list|length }} {{ fields|tojson }}",
+)
+
+
+@pytest.mark.parametrize("source", USUAL)
+def test_what_templates_usually_do_is_done_as_ever(source: str):
+    given = {"fields": dict(MANY.fields), "text": MANY.text, "at": None}
+
+    assert sandbox.Sandbox().rendered(source, given) == jinja2.Environment().from_string(source).render(given)
 
 
 def test_templates_yaml_is_held_against_its_form():

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, cast, get_args
 
-from jinja2 import StrictUndefined
-from jinja2.exceptions import SecurityError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from ukai.context import levels
+from ukai.context.render.sandbox import Sandbox, TooMuch
 from ukai.context.sections import Unit
 from ukai.kit import suggest
 from ukai.kit.document import Document, pointer
@@ -36,8 +34,6 @@ class Shelf:
 
 
 EMPTY = Shelf()
-MOST = 1_000_000
-"""Larger numbers are not multiplied in a template."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,26 +45,11 @@ class Mismatch:
     problem: str
 
 
-class _Sandbox(ImmutableSandboxedEnvironment):
-    """Templates say what an item holds: nothing in them makes long texts, or counts by itself."""
-
-    intercepted_binops = frozenset(("*", "**"))
-
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """`*` and `**` of small numbers. Raises SecurityError."""
-        if not all(isinstance(n, int | float) and abs(n) <= MOST for n in (left, right)) or operator == "**":
-            raise SecurityError(operator)
-        return super().call_binop(context, operator, left, right)
-
-
 class Bodies:
     """What stands below the name of a unit: by its template in full, by `levels.body` otherwise."""
 
     def __init__(self, shelf: Shelf = EMPTY) -> None:
         self._shelf = shelf
-        self._environment = _Sandbox(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
-        for name in ("range", "lipsum"):  # a loop is over what an item holds
-            del self._environment.globals[name]
         self._mismatches: dict[tuple[str, str], Mismatch] = {}
 
     def __call__(self, unit: Unit, level: str) -> str:
@@ -87,6 +68,10 @@ class Bodies:
             told = problem or "the body differs"
             self._mismatches[key, unit.id] = Mismatch(template=key, item=unit.id, problem=told)
         return plain
+
+    @cached_property
+    def _sandbox(self) -> Sandbox:
+        return Sandbox()
 
     def mismatches(self) -> tuple[Mismatch, ...]:
         """By template and item."""
@@ -109,7 +94,9 @@ class Bodies:
             ],
         }
         try:
-            return self._environment.from_string(self._shelf.sources[key]).render(given).strip("\n"), ""
+            return self._sandbox.rendered(self._shelf.sources[key], given).strip("\n"), ""
+        except TooMuch:
+            return None, "it cannot be rendered: it does too much, or makes too long a text"
         except Exception as error:  # whatever a template does, the plain body stands
             return None, f"it cannot be rendered: {type(error).__name__}"
 
