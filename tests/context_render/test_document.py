@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 from tests.context_render import build
 from ukai.context import assembly, cut, levels, sections
 from ukai.context.item import Item
-from ukai.context.render import naming
+from ukai.context.render import document, naming, templates
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
 ITEMS = st.integers(0, 2**32).map(lambda seed: world(random.Random(seed)))
@@ -27,6 +27,8 @@ def world(rng: random.Random) -> list[Item]:
         items += build.table(f"t{n}", columns, place=place, score=rng.random())
         if rng.random() < 0.3:
             items += build.table(f"t{n}b", columns, place=place, score=rng.random())
+        if rng.random() < 0.3:
+            items += build.table(f"t{n}c", [*columns, "more"], place=place, score=rng.random())
     for n in range(rng.randrange(0, 8)):
         text = " ".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 400)))
         pinned = rng.random() < 0.1
@@ -289,6 +291,27 @@ def test_a_document_that_counts_larger_than_its_parts_loses_no_more_than_it_must
     shown = [len(build.assembled(items, budget, count=count).shown) for budget in range(600, 2_400, 25)]
 
     assert shown == sorted(shown)
+
+
+@settings(max_examples=40, deadline=None)
+@given(items=ITEMS, seed=st.integers(0, 99))
+def test_while_the_state_of_a_page_is_the_same_so_is_what_a_step_costs(items: list[Item], seed: int):
+    """The ladder counts a step once for each state."""
+    rng = random.Random(seed)
+    units = sections.units(items)
+    layout = document.Layout(units, body=templates.Bodies())
+    page, unasked = document.Page(layout), document.Page(layout)
+    steps = [(unit, level) for unit in units for level in (levels.IDENTITY, levels.NAMES, levels.FULL)]
+    known: dict[object, tuple[str, str]] = {}
+
+    for unit, level in rng.sample(steps, len(steps)):
+        for other, higher in rng.sample(steps, min(len(steps), 20)):
+            now = (other.id, higher, page.state(other, higher))
+            assert page.cost(other, higher) == known.setdefault(now, page.cost(other, higher))
+        if not levels.at_least(page.levels.get(unit.id, levels.IDENTITY), level) or unit.id not in page.levels:
+            page.raise_to(unit, level)
+            unasked.raise_to(unit, level)
+    assert page.text() == unasked.text()
 
 
 def test_a_document_of_a_usual_size_is_full_to_the_brim():

@@ -17,13 +17,13 @@ from ukai.context.item import Item
 from ukai.context.render import document, templates
 from ukai.context.scope import BUDGET_TOKENS
 from ukai.context.subject import Subject
-from ukai.kit import canonical
+from ukai.kit import canonical, light
 
 TRUNCATED = "composer_final_summary_truncated"
 """The document counted again was above its ceiling and was shortened (context req. 21)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Ranked:
     """One thing in the order of the ranking, and what became of it."""
 
@@ -39,7 +39,7 @@ class Ranked:
     """All that stand and fall with it: the members of a family, and their elements."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Dropped:
     """A thing that is not in the document."""
 
@@ -175,16 +175,17 @@ def _outline(made: cut.Cut) -> Outline:
     return Outline(
         units=tuple((u.place, tuple((s.item.id, tuple(e.id for e in s.elements)) for s in u.subjects)) for u in units),
         standing=made.paper.standing,
-        shapes={u.place: made.layout.shapes[u.place] for u in units},
+        shapes={u.place: made.layout.shape(u.place) for u in units},
     )
 
 
 def order_of(units: Sequence[sections.Unit], scores: Mapping[str, float], wanted: Sequence[str] = ()) -> cut.Order:
     """The units of a document of so many tokens, best first: by sections, since those are what is ranked."""
+    grouped = sections.Grouped(units, scores)
 
     @cache
     def order(tokens: int) -> Sequence[sections.Unit]:
-        return [u for s in ranked(units, scores, tokens, wanted) for u in s.units]
+        return [u for s in _ordered(grouped.within(tokens), wanted) for u in s.units]
 
     return order
 
@@ -193,7 +194,11 @@ def ranked(
     units: Sequence[sections.Unit], scores: Mapping[str, float], budget_tokens: int, wanted: Sequence[str] = ()
 ) -> list[sections.Section]:
     """The sections of `units`: those that hold one of `wanted` in its order, the others by score."""
-    return rank.reordered(rank.by_score(sections.build(units, scores, budget_tokens=budget_tokens)), wanted)
+    return _ordered(sections.build(units, scores, budget_tokens=budget_tokens), wanted)
+
+
+def _ordered(found: Sequence[sections.Section], wanted: Sequence[str]) -> list[sections.Section]:
+    return rank.reordered(rank.by_score(found), wanted)
 
 
 def _ranked(fate: cut.Fate, score: float) -> Ranked:

@@ -12,13 +12,14 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ukai.context import levels
 from ukai.context.render.document import Layout, Page
 from ukai.context.scope import BUDGET_TOKENS, CEILING_TOKENS
 from ukai.context.sections import Unit
+from ukai.kit import light
 
 STOPS = (1_000, 2_500, 5_000, 10_000, BUDGET_TOKENS, 30_000, CEILING_TOKENS)
 """Tokens. Budgets at which a document is as full as its units allow; between them it may lack the size of one unit."""
@@ -40,7 +41,7 @@ Order = Callable[[int], Sequence[Unit]]
 """The units, best first, as a document of so many tokens ranks them: what is read together depends on its size."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Fate:
     """What became of a unit."""
 
@@ -180,7 +181,8 @@ class Ladder:
     """All steps in their order, each taken when it is given out."""
 
     def __init__(self, order: Order, *, count: Count, page: Page, passes: Sequence[str]) -> None:
-        self._order, self._count, self._passes = order, count, passes
+        self._order, self._count = order, count
+        self._between = [p for p in passes if p not in (levels.IDENTITY, levels.FULL)]
         self.page = page
         """What stands."""
         self.stands = 0.0
@@ -190,8 +192,8 @@ class Ladder:
         self.short = 0.0
         """What that step needed beyond what was left."""
         self._identities = 0.0
-        self._costs: dict[tuple[str, str], float] = {}
-        """Counted since the last step."""
+        self._costs: dict[tuple[str, str], tuple[Hashable, float]] = {}
+        """Unit and level -> the state of the page, and what the step cost in it: it is asked for again and again."""
 
     def up_to(self, budget: float, since: float = 0) -> Iterator[Step]:
         """The steps of a document of `budget`, from stop to stop, until one does not fit into it."""
@@ -204,13 +206,13 @@ class Ladder:
         """`unit` stands at `level` from now on."""
         cost = self._cost(unit, level)
         self.page.raise_to(unit, level)
-        self._costs.clear()
         self.stands += cost
         self._identities += cost if level == levels.IDENTITY else 0.0
 
     def _before(self, stop: float, budget: float) -> Iterator[Step]:
         """Steps in rank order, without those that do not fit before `stop`."""
         self._units = self._order(int(min(stop, STOPS[-1])))
+        self._end, self._stop = min(stop, budget), stop
         self._joined, self._is_full, self.passed, left = 0, False, None, PASSED
         self._queue: list[tuple[float, int, str]] = []
         self._fat: list[tuple[float, float, int, str]] = []
@@ -224,18 +226,24 @@ class Ladder:
             if found is None or self._has(*found):
                 continue
             unit, level = found
-            room = stop - self.stands
-            is_far = level == levels.FULL and THIN * unit.size > room  # that is seen without counting
+            is_far = self._is_far(unit, level)
             cost = unit.size if is_far else self._cost(unit, level)
-            if cost <= budget - self.stands and cost <= room:
+            if cost <= self._end - self.stands:
                 self.take(unit, level)
                 yield unit, level
                 continue
-            self.passed, self.short = unit, cost - (min(stop, budget) - self.stands)
-            if cost <= room:
+            self._pass(unit, cost)
+            if cost <= stop - self.stands:
                 self._is_full = True
                 return
             left -= not is_far
+
+    def _is_far(self, unit: Unit, level: str) -> bool:
+        """It cannot fit before the stop: that is seen without counting."""
+        return level == levels.FULL and THIN * unit.size > self._stop - self.stands
+
+    def _pass(self, unit: Unit, cost: float) -> None:
+        self.passed, self.short = unit, cost - (self._end - self.stands)
 
     def _has(self, unit: Unit, level: str) -> bool:
         stands = self.page.levels.get(unit.id)
@@ -245,7 +253,7 @@ class Ladder:
         """Whether steps are left in the queue; those of later ranks join it when their time has come."""
         while self._joined < len(self._units) and (not self._queue or self._joined / AHEAD <= self._queue[0][0]):
             unit = self._units[self._joined]
-            found = self._levels(unit)
+            found = () if self.page.levels.get(unit.id) == levels.FULL else self._levels(unit)
             for level in found:
                 time = _time(self._joined, level, has_names=len(found) > 2)
                 heapq.heappush(self._queue, (time, self._joined, level))
@@ -256,8 +264,7 @@ class Ladder:
         """Those that say more than the one before: a part has but its text, a thing without elements no names."""
         if unit.item.is_part:
             return [levels.FULL]
-        between = [p for p in self._passes if p not in (levels.IDENTITY, levels.FULL)]
-        return [levels.IDENTITY, *(between if unit.subjects[0].names else []), levels.FULL]
+        return [levels.IDENTITY, *(self._between if unit.subjects[0].names else ()), levels.FULL]
 
     def _next(self) -> Step | None:
         if self._fat and (self._fat[0][0] * WAITS <= self.stands or not (self._queue or self._names)):
@@ -271,6 +278,12 @@ class Ladder:
                 return self._units[rank], level
         time, rank, level = heapq.heappop(self._queue)
         unit = self._units[rank]
+        while self._is_far(unit, level):
+            self._pass(unit, unit.size)
+            if not self._is_open():
+                return None
+            time, rank, level = heapq.heappop(self._queue)
+            unit = self._units[rank]
         if time < 0:
             return unit, level
         if self._has(unit, level):
@@ -285,10 +298,11 @@ class Ladder:
         return unit, level
 
     def _cost(self, unit: Unit, level: str) -> float:
-        key = (unit.id, level)
-        if key not in self._costs:
-            self._costs[key] = _cost(self.page, unit, level, self._count)
-        return self._costs[key]
+        key, now = (unit.id, level), self.page.state(unit, level)
+        known = self._costs.get(key)
+        if known is None or known[0] != now:
+            known = self._costs[key] = (now, _cost(self.page, unit, level, self._count))
+        return known[1]
 
 
 def _time(rank: int, level: str, *, has_names: bool) -> float:

@@ -7,13 +7,13 @@ what stands around a part is in its score already.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 
 from ukai.context import levels, subject
 from ukai.context.item import Item
 from ukai.context.subject import Subject
-from ukai.kit import canonical, light
+from ukai.kit import light
 
 EXPLODED_ABOVE = 5_000
 """Tokens. Source: the composer's article."""
@@ -47,7 +47,7 @@ class Unit:
         object.__setattr__(self, "place", first.place)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light.value
 class Section:
     """What is ranked."""
 
@@ -73,7 +73,7 @@ class Section:
 def units(items: Iterable[Item]) -> list[Unit]:
     """What is shown or left out as one, by place. Families: siblings with one schema and the same elements, or the same
     text, have one body."""
-    families: dict[tuple[str, ...], list[Subject]] = {}
+    families: dict[Hashable, list[Subject]] = {}
     for s in subject.of(items):
         families.setdefault(_family(s), []).append(s)
     return [Unit(subjects=tuple(members), size=_size(members)) for members in families.values()]
@@ -87,13 +87,47 @@ def _size(members: Sequence[Subject]) -> int:
 def build(
     units: Sequence[Unit], scores: Mapping[str, float], *, budget_tokens: int, aggregate: str = "max"
 ) -> list[Section]:
-    """The sections of `units`, by place. `scores` are those of items by id; `aggregate` makes a section's score of its
-    units': `max`, `top2` or `mean`."""
-    limit = max(1, min(EXPLODED_ABOVE, budget_tokens // SHARE))
-    best = {u.id: max(scores.get(s.item.id, 0.0) for s in u.subjects) for u in units}
-    parts = [_single(u, best[u.id]) for u in units if _is_read_alone(u)]
-    things = [u for u in units if not _is_read_alone(u)]
-    return parts + [_section(group, best, aggregate) for group in _exploded(things, 1, limit)]
+    """The sections of `units` in a document of this size, by place."""
+    return Grouped(units, scores, aggregate=aggregate).within(budget_tokens)
+
+
+class Grouped:
+    """The sections of some units, for documents of any size: what these have in common is made once."""
+
+    def __init__(self, units: Sequence[Unit], scores: Mapping[str, float], *, aggregate: str = "max") -> None:
+        """`scores` are those of items by id; `aggregate` makes a section's score of its units': `max`, `top2` or
+        `mean`."""
+        self._aggregate = aggregate
+        self._best = {u.id: max([scores.get(s.item.id, 0.0) for s in u.subjects]) for u in units}
+        self._alone = [_single(u, self._best[u.id]) for u in units if _is_read_alone(u)]
+        self._things = [u for u in units if not _is_read_alone(u)]
+        self._below: dict[str, dict[str, list[Unit]]] = {}
+        """Place -> what stands one level below it."""
+        self._made: dict[tuple[int, str], Section] = {}
+
+    def within(self, budget_tokens: int) -> list[Section]:
+        """Those of a document of this size, by place."""
+        limit = max(1, min(EXPLODED_ABOVE, budget_tokens // SHARE))
+        return [*self._alone, *self._exploded("", self._things, 1, limit)]
+
+    def _exploded(self, above: str, units: list[Unit], depth: int, limit: int) -> Iterator[Section]:
+        groups = self._below.get(above)
+        if groups is None:
+            groups = self._below[above] = {}
+            for u in units:
+                groups.setdefault("/".join(u.place.split("/")[:depth]), []).append(u)
+        for place, group in groups.items():
+            if len(group) == 1 or sum([u.size for u in group]) <= limit:
+                yield self._section((depth, place), group)
+            elif any(u.place != place for u in group):
+                yield from self._exploded(place, group, depth + 1, limit)
+            else:
+                yield from (_single(u, self._best[u.id]) for u in group)
+
+    def _section(self, name: tuple[int, str], group: list[Unit]) -> Section:
+        if name not in self._made:
+            self._made[name] = _section(group, self._best, self._aggregate)
+        return self._made[name]
 
 
 def _is_read_alone(unit: Unit) -> bool:
@@ -104,28 +138,17 @@ def _single(unit: Unit, score: float) -> Section:
     return Section(place=unit.place, units=(unit,), scores=(score,), score=score)
 
 
-def _family(s: Subject) -> tuple[str, ...]:
+def _family(s: Subject) -> Hashable:
     item = s.item
     if item.is_part or not (s.elements or item.text):
-        return (item.id,)
-    body = canonical.sha256([s.names, "" if s.elements else item.text, "" if s.elements else item.title])
-    return (s.place, item.kind, item.schema_hash, body, str(item.pinned))
-
-
-def _exploded(units: list[Unit], depth: int, limit: int) -> Iterator[list[Unit]]:
-    groups: dict[str, list[Unit]] = {}
-    for u in units:
-        groups.setdefault("/".join(u.place.split("/")[:depth]), []).append(u)
-    for place, group in groups.items():
-        if len(group) == 1 or sum(u.size for u in group) <= limit:
-            yield group
-        elif any(u.place != place for u in group):
-            yield from _exploded(group, depth + 1, limit)
-        else:
-            yield from ([u] for u in group)
+        return item.id
+    body = (True, s.names) if s.elements else (False, item.text, item.title)
+    return (s.place, item.kind, item.schema_hash, body, item.pinned)
 
 
 def _section(units: list[Unit], best: Mapping[str, float], aggregate: str) -> Section:
+    if len(units) == 1:
+        return _single(units[0], best[units[0].id])
     ordered = sorted(units, key=lambda u: (-best[u.id], u.place, u.item.order, u.item.path, u.id))
     scores = tuple(best[u.id] for u in ordered)
     score = {"max": scores[0], "top2": sum(scores[:2]) / min(2, len(scores)), "mean": sum(scores) / len(scores)}

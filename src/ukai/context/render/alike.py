@@ -49,14 +49,18 @@ class Texts:
         self._equal: dict[str, Unit] = {}
         self._at: dict[str, list[tuple[Unit, list[str], frozenset[str]]]] = {}
         """Place -> the texts there, by their sentences."""
-        self._known: dict[str, tuple[int, Unit | None]] = {}
-        """Unit id -> what was near it when so many texts stood: it is asked for several times before one comes in."""
+        self._known: dict[str, tuple[tuple[bool, int], Unit | None]] = {}
+        """Unit id -> what was near it in this state: it is asked for several times before one comes in."""
+
+    def state(self, unit: Unit) -> tuple[bool, int]:
+        """What `near` depends on beside the unit: while it is the same, the same is near."""
+        return unit.item.text in self._equal, len(self._at.get(unit.place, ()))
 
     def near(self, unit: Unit) -> Unit | None:
         """A text that is the same anywhere, or almost the same in the same place."""
-        known = self._known.get(unit.id)
-        if known is None or known[0] != len(self._equal):
-            known = self._known[unit.id] = (len(self._equal), self._near(unit))
+        known, now = self._known.get(unit.id), self.state(unit)
+        if known is None or known[0] != now:
+            known = self._known[unit.id] = (now, self._near(unit) if any(now) else None)
         return known[1]
 
     def _near(self, unit: Unit) -> Unit | None:

@@ -12,7 +12,7 @@ Parts stand one a line. The number of a part stands before the first of a run; t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,14 +68,6 @@ class Group:
     def heading(self, number: int) -> str:
         """With the number under which it opened."""
         return f"\n## {number}. {self.place}{self.told}\n"
-
-
-def shapes(units: Sequence[Unit]) -> dict[str, Shape]:
-    """Those of all units that may come to stand in the document, by place."""
-    by_place: dict[str, list[Unit]] = {}
-    for unit in units:
-        by_place.setdefault(unit.place, []).append(unit)
-    return {place: _shape(place, found) for place, found in by_place.items()}
 
 
 def _shape(place: str, units: Sequence[Unit]) -> Shape:
@@ -150,19 +142,35 @@ class Layout:
         `shaped` are the shapes of more units than these, whose words are in `items`.
         """
         self.units = {u.id: u for u in units}
-        self.shapes = shapes(units) if shaped is None else shaped
-        told = {u.item.id: u.item for u in units} if items is None else items
-        self.groups = {place: _group(shape, told) for place, shape in self.shapes.items()}
         self.around = _neighbours(units)
+        self._there: dict[str, list[Unit]] = {}
+        for unit in units:
+            self._there.setdefault(unit.place, []).append(unit)
+        self._shapes = dict(shaped or {})
+        self._groups: dict[str, Group] = {}
+        self._items = {u.item.id: u.item for u in units} if items is None else items
         self._body, self._given = body, given or {}
         self._blocks: dict[tuple[str, str], str] = {}
+
+    def shape(self, place: str) -> Shape:
+        """What is told once for all units that may come to stand there."""
+        if place not in self._shapes:
+            self._shapes[place] = _shape(place, self._there[place])
+        return self._shapes[place]
+
+    def group(self, place: str) -> Group:
+        """The same in words. Most places of the units never open."""
+        if place not in self._groups:
+            self._groups[place] = _group(self.shape(place), self._items)
+        return self._groups[place]
 
     def block(self, unit: Unit, level: str) -> str:
         """The text of one unit at a level, without what depends on its neighbours."""
         key = (unit.id, level)
-        if key not in self._blocks:
-            self._blocks[key] = self._written(unit, level)
-        return self._blocks[key]
+        known = self._blocks.get(key)
+        if known is None:
+            known = self._blocks[key] = self._written(unit, level)
+        return known
 
     def name(self, unit: Unit) -> str:
         """What it is called, all members of a family at once."""
@@ -174,7 +182,7 @@ class Layout:
         if self._is_given(unit, level):
             return f"- {item.id if item.is_part else self.name(unit)}: {GIVEN}\n"
         if item.is_part:
-            lead = self.groups[unit.place].initials.get(item.lead, item.lead)
+            lead = self.group(unit.place).initials.get(item.lead, item.lead)
             own = self._body(unit, level) if level == levels.FULL else ""
             return f"{lead}: {own}\n" if lead else f"{own}\n"
         name = self.name(unit)
@@ -231,7 +239,7 @@ class Page:
         """What raising `unit` to `level` adds to the text, and what it takes away."""
         added, taken = "", ""
         if unit.place not in self._opened:
-            added += self._layout.groups[unit.place].heading(len(self._opened) + 1)
+            added += self._layout.group(unit.place).heading(len(self._opened) + 1)
         before = self.levels.get(unit.id)
         if before is not None:
             taken += self._standing(unit, before)
@@ -242,6 +250,17 @@ class Page:
             more, less = self._numbers(unit)
             added, taken = added + more, taken + less
         return added, taken
+
+    def state(self, unit: Unit, level: str) -> Hashable:
+        """What `cost` depends on beside the unit and the level: while it is the same, so is the cost."""
+        place = unit.place
+        number = 0 if place in self._opened else len(self._opened) + 1
+        stands = (number, self.levels.get(unit.id), self._listed[place] > 0)
+        if unit.item.is_part:
+            return *stands, *(near in self.levels for near in self._layout.around.get(unit.id, ()))
+        if level == levels.IDENTITY:
+            return stands
+        return *stands, self._texts.state(unit) if level == levels.FULL else len(self._lists.get(place, ()))
 
     def raise_to(self, unit: Unit, level: str) -> None:
         """`unit` stands at `level` from now on."""
@@ -273,7 +292,7 @@ class Page:
     def _next(self, unit: Unit, level: str) -> tuple[str, str]:
         """Its block if it came in now: almost the elements of another thing are not told again."""
         block = self._layout.block(unit, level)
-        other = self._near(unit, level)
+        other = None if level == levels.IDENTITY else self._near(unit, level)
         short = self._as(unit, other, level) if other else block
         return (short, other.id) if other and len(short) < len(block) else (block, "")
 
@@ -309,7 +328,7 @@ class Page:
         for id in self.levels:
             inside[self._layout.units[id].place].append(self._layout.units[id])
         return [
-            (place, self._layout.groups[place].heading(number) + self._section(inside[place]))
+            (place, self._layout.group(place).heading(number) + self._section(inside[place]))
             for place, number in self._opened.items()
         ]
 
