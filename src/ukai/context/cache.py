@@ -141,9 +141,11 @@ class Views:
 
     def answers(self, scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache | None) -> Answers:
         """What was asked of the view of a scope: true in the snapshot of `get`, or as long as they `hold`."""
-        kept = self._kept.get(key_of(scope, types, cache))
+        name = key_of(scope, types, cache)
+        kept = self._kept.get(name)
         if kept is None or not kept.position:
             return Answers(None, "")
+        self._kept.move_to_end(name)
         # Vectors that are still missing come without a change of the graph.
         is_waiting = kept.view.vectors is not None and kept.view.missing
         return Answers(kept.answers, "" if is_waiting else kept.position)

@@ -119,10 +119,10 @@ class CompiledScope:
         to them by something hidden.
         """
         result: dict[UUID, Record] = {}
-        inside = [n for n in nodes if self.covers(n)]
+        covers, see = self.covers, self.rights.reading.visible
+        inside = [n for n in nodes if covers(n)]
         for id, record in (await rows.records(tx, inside, self.owning)).items():
-            visible = self.rights.visible(record)
-            if visible is not None:
+            if (visible := see(record)) is not None:
                 owners = tuple(self._above(record)) if record.owners else ()
                 result[id] = replace(visible, owners=owners) if owners else visible
         return result

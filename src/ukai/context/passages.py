@@ -33,7 +33,7 @@ class Passage:
 
 def of(kind: schema.Type, props: Mapping[str, Any]) -> list[Passage]:
     """The passages of a node of type `kind` that holds `props`, in order. Empty texts have none."""
-    found = [p for name in kind.text for p in _field(name, props.get(name))]
+    found = [p for name in kind.text if (value := props.get(name)) for p in _field(name, value)]
     if kind.passages is not None:
         found += _parts(kind.passages, props)
     if len(found) < 2:

@@ -559,14 +559,13 @@ def _record(id: UUID, known: Mapping[UUID, Node], above: Mapping[UUID, Sequence[
 
 def _nodes(rows: Sequence[Sequence[Any]]) -> list[Node]:
     values: list[dict[str, Any]] = json.loads(f"[{','.join([r[5] for r in rows])}]")
-    readers: dict[tuple[str, ...], frozenset[str]] = {}
     return [
         Node(
             id=id,
             type=type,
             key=key,
             path=path,
-            readers=None if who is None else readers.setdefault(tuple(who), frozenset(who)),
+            readers=None if who is None else frozenset(who),
             fields=fields if state is None else {**fields, "state": state},
             version=version,
             field_versions=json.loads(changed) if changed else {},
