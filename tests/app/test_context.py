@@ -16,7 +16,7 @@ from tests.app import build, test_ask
 from tests.context.world import Hashed
 from tests.surfaces import world
 from ukai import gate
-from ukai.app import engine, replies, telemetry
+from ukai.app import context, engine, replies, telemetry
 from ukai.app.telemetry import metrics, names
 from ukai.context import retrieval
 from ukai.context.assembly import TRUNCATED
@@ -88,6 +88,35 @@ def test_broken_configuration_is_told_before_anything_that_follows_from_it(
 
     assert said.startswith(f"error: {where}: error")
     assert "`ukai lint` shows everything" in said
+
+
+async def test_what_a_reply_that_was_lost_had_given_is_given_again(opened: engine.Engine):
+    """In a conversation it would count as given; whoever names what arrived gets everything that did not."""
+
+    async def composed(question: str, who: str = test_ask.ANN, **more: Any) -> dict[str, Any]:
+        return await context.composed(opened, "desk", question, principal=who, **more)
+
+    change = {"kind": "update_node", "target": {"handle": "Firm#alder"}, "set": {"note": "Waits no more."}}
+    delta = {"domain": "trade", "ops": [change]}
+    first = await composed("How is Alder?")
+    again = await composed("And Alder?", holds=first["id"])
+    done = await gate.submit(opened.db, delta, author=test_ask.INTAKE, rights=gate.ALL, clock=opened.clock)
+    lost = await composed("How is Alder now?", holds=again["id"])
+    repeated = await composed("How is Alder now?", holds=again["id"])
+    held = await composed("How is Alder now?", holds=repeated["id"])
+    for id, who in (("x", test_ask.ANN), (first["id"], test_ask.BEN)):
+        with pytest.raises(context.NoSuchComposition):
+            await composed("?", who, holds=id)
+
+    assert isinstance(done, gate.Committed)
+    assert "Waits for papers." in first["text"]
+    assert "already given above" in again["text"]
+    assert "Waits for papers." not in again["text"]
+    assert "Waits no more." in lost["text"]
+    assert repeated["text"] == lost["text"]
+    assert "Waits no more." not in held["text"]
+    async with opened.db.snapshot() as tx:
+        assert await tx.value("select count(*) from given") == 0
 
 
 async def test_an_agent_fetches_page_by_page_what_its_document_only_names(opened: engine.Engine):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from ukai.app import budgets, composing, engine, rankers
 from ukai.context import explaining, ranking, rereading
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.rows import compositions
-from ukai.kit import suggest, unicode
+from ukai.kit import ids, suggest, unicode
 from ukai.kit.errors import PermanentError
 from ukai.runtime.agent import Agent, Skill
 
@@ -55,6 +56,7 @@ async def compose(
     skill: str | None = None,
     budget_tokens: int | None = None,
     conversation: str | None = None,
+    holds: str | None = None,
     ranker: str | None = None,
     progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
@@ -70,6 +72,7 @@ async def compose(
             skill=skill,
             budget_tokens=budget_tokens,
             conversation=conversation,
+            holds=holds,
             ranker=ranker,
         )
 
@@ -85,11 +88,14 @@ async def composed(
     budget_tokens: int | None = None,
     ceiling_tokens: int | None = None,
     conversation: str | None = None,
+    holds: str | None = None,
     ranker: str | None = None,
 ) -> dict[str, Any]:
     """The same in a workspace that is open; `ceiling_tokens` is what whoever reads can take at most.
 
     `ranker`: one that ukai.yaml lists; None is its own choice. What a model uses counts against the caller's limits.
+    `holds`: the last composition that reached whoever asks, in place of `conversation`: what was given with it and
+    before it is not given again, and what was composed since is. Raises NoSuchComposition.
     """
     served = opened.agent(agent)
     named = _skill(served, skill)
@@ -106,10 +112,37 @@ async def composed(
     )
     if ceiling_tokens is not None:
         request = replace(request, ceiling_tokens=min(ceiling_tokens, request.ceiling_tokens))
-    made = await composing.compose(opened, request, reader, ordering)
+    if holds is None:
+        made = await composing.compose(opened, request, reader, ordering)
+    else:
+        async with _held(opened, holds, reader) as by_now:
+            made = await composing.compose(opened, replace(request, conversation=by_now), reader, ordering)
     async with opened.db.snapshot() as tx:
         report = await rereading.reread(tx, made.report.as_json(), library=opened.library, reader=reader)
     return {"id": str(made.id), "text": made.text, "report": shown(report, dict(made.ms))}
+
+
+@asynccontextmanager
+async def _held(opened: engine.Engine, id: str, reader: Reader) -> AsyncGenerator[str]:
+    """A conversation in which exactly that was given which whoever received the composition `id` holds."""
+    try:
+        saved = await explaining.own(opened.db, UUID(id), reader)
+    except ValueError:
+        saved = None
+    if saved is None:
+        raise NoSuchComposition(f"there is no composition {id} that was made for you with this agent")
+    asked, report = json.loads(saved.request), json.loads(saved.report)
+    readers, at = reader.rights.principals_hash, opened.clock.now()
+    conversation = str(ids.time_ordered(at))
+    async with opened.db.transaction() as tx:
+        for given in (asked["given"], report["shown"]):
+            items = {item: (body, level) for item, (body, level) in given.items()}
+            await compositions.save_given(tx, conversation, readers, items, at)
+    try:
+        yield conversation
+    finally:
+        async with opened.db.transaction() as tx:
+            await compositions.forget_given(tx, conversation)
 
 
 async def fetched(

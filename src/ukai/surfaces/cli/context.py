@@ -29,6 +29,12 @@ def compose(
     conversation: Annotated[
         str | None, typer.Option(help="Send again only what this conversation was not given.", show_default=False)
     ] = None,
+    holds: Annotated[
+        str | None,
+        typer.Option(
+            help="The last composition that arrived; what came till then is not sent again.", show_default=False
+        ),
+    ] = None,
     ranker: Annotated[
         str | None, typer.Option(help="score, or one that ukai.yaml lists; else its choice.", show_default=False)
     ] = None,
@@ -49,6 +55,7 @@ def compose(
             skill=skill,
             budget_tokens=budget,
             conversation=conversation,
+            holds=holds,
             ranker=ranker,
             progress=output.live(quiet=quiet),
         )

@@ -24,7 +24,9 @@ class Wanted(BaseModel):
     skill: str | None = None
     budget_tokens: Annotated[int | None, Field(ge=1, le=50_000)] = None
     conversation: Annotated[str | None, Field(max_length=200)] = None
-    """What was given in it before is not given again."""
+    """What was given in it before is not given again, whether it arrived or not."""
+    holds: Annotated[str | None, Field(max_length=64)] = None
+    """In its place: the id of the last composition that arrived. What was composed since counts as lost."""
     ranker: Annotated[str | None, Field(max_length=200)] = None
     """One that ukai.yaml lists; the deployment's own choice by default."""
 
@@ -45,6 +47,7 @@ async def compose(request: Request) -> Response:
         skill=wanted.skill,
         budget_tokens=wanted.budget_tokens,
         conversation=wanted.conversation,
+        holds=wanted.holds,
         ranker=wanted.ranker,
     )
     return Json(made)

@@ -24,6 +24,14 @@ class Wanted(Given):
     conversation: Annotated[
         str | None, Field(description="What was given in it before is not given again.", max_length=200)
     ] = None
+    holds: Annotated[
+        str | None,
+        Field(
+            description="In place of conversation: the id of the last composition that you received. What was composed "
+            "since counts as lost.",
+            max_length=64,
+        ),
+    ] = None
     ranker: Annotated[
         str | None,
         Field(
@@ -62,6 +70,7 @@ async def compose_context(call: Call, given: Wanted) -> Result:
         budget_tokens=given.budget_tokens,
         ceiling_tokens=call.most_tokens,
         conversation=given.conversation,
+        holds=given.holds,
         ranker=given.ranker,
     )
     report = made["report"]
