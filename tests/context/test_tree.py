@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.context import world
 from tests.context.test_composing import compose
@@ -89,3 +90,16 @@ async def test_a_tree_that_nobody_would_plant_gives_a_bounded_document_at_the_fi
     )
     assert told is not None
     assert left_out.reason in told.lines[0]
+
+
+async def test_what_a_scope_too_large_for_a_view_did_not_lead_to_is_told_so(database: store.Database):
+    w = await company(database)
+    one = replace(LIMITS, in_memory=1)
+    made = await compose(w, ANN, "Why did the rollout stop?", settings=one)
+
+    told = await explaining.explain(
+        database, made.id, "Memo#a2", library=w.library, reader=world.reader(ANN), settings=one
+    )
+
+    assert told is not None
+    assert "too large to be looked at as a whole" in told.lines[0]

@@ -60,11 +60,12 @@ def test_a_template_that_fails_leaves_the_plain_body_and_is_told(mode: str):
 MANY = build.thing(
     "a", "Body. " * 20, kind="Account", schema_hash="a1b2c3d4", fields={f"f{n}": f"value {n}" for n in range(40)}
 )
-NESTED = "{% for a in fields %}{% for b in fields %}{% for c in fields %}{% for d in fields %}X{% endfor %}{% endfor %}"
-NESTED += "{% endfor %}{% endfor %}"
+TWICE = "{% set t = text %}" + "{% set t = t ~ t %}" * 7
+TWICE += "{% for a in fields %}{% for b in fields %}X{% endfor %}{% endfor %}"
 TOO_MUCH = (
-    *(NESTED.replace("X", x) for x in ("", "a word", "{% if a in text %}{% endif %}")),
-    *(NESTED.replace("X", x) for x in ("{% set x = text[1:] %}", "{% if text is upper %}{% endif %}")),
+    TWICE.replace("X", "{% for c in fields %}{% for d in fields %}{% endfor %}{% endfor %}"),
+    TWICE.replace("X", "a word " * 50),
+    *(TWICE.replace("X", f"{{% if {x} %}}{{% endif %}}") for x in ("'q' in t", "t == a", "t[1:]", "t is upper")),
     *(
         "{% set n = namespace(t=text) %}{% for f in fields %}{% set n.t = X %}{% endfor %}{{ n.t }}".replace("X", x)
         for x in ("n.t ~ n.t", "n.t + n.t", "[n.t, n.t]", "[n.t, n.t]|join", "n.t|replace(' ', n.t)")

@@ -29,6 +29,7 @@ from ukai.kit import canonical, glob, handle
 
 PARTS = 6
 """Lines about the parts of one record."""
+TOO_LARGE = "records that share the most words with the question, or are named or pinned"
 NOT_THERE = "there is no record of this name that you may read"
 
 INPUTS: Mapping[str, str] = {
@@ -121,7 +122,7 @@ async def explained(
         is_shown = any(n == name or n.startswith(f"{name}/") for n in report["shown"])
         if not told:
             told = [*_of_scope(found, reader, _scope(saved))]
-            told = told or await _of_scores(tx, saved, name, library, reader, settings)
+            told = told or await _of_scores(tx, saved, name, found, library, reader, settings)
     if updated is not None and updated > saved.at:
         told.append(f"it was changed at {updated:%Y-%m-%d %H:%M}, after this was composed")
     return Explanation(handle=name, is_shown=is_shown, lines=tuple(told))
@@ -253,6 +254,7 @@ async def _of_scores(
     tx: store.Transaction,
     saved: compositions.Saved,
     name: str,
+    node: rows.Node,
     library: reading.Library,
     reader: Reader,
     settings: Settings,
@@ -262,6 +264,8 @@ async def _of_scores(
     request = _request(asked)
     ask = await making.asked_of(tx, reader.narrowed(request.scope), request.question, library, settings)
     row = ask.view.rows.get(name)
+    if node.id not in ask.view.nodes and await rows.passages_of(tx, ask.scope.clause, [node.id]):
+        return [f"it is in scope, which is too large to be looked at as a whole, and not one of the {TOO_LARGE}"]
     if row is None:
         return ["it is in scope and was not found then; nothing of it is searched"]
     await retrieval.run(ask, STRATEGIES, without=frozenset(asked["without"]))
