@@ -55,10 +55,17 @@ async def run(
             steps.append(Step(strategy=name, fired=True, timed_out=True))
             continue
         step, rows = await _one(ask, name, strategy)
-        for row in rows:
-            ask.found.setdefault(row, []).append(name)
+        _note(ask.found, name, rows)
         steps.append(step)
     return steps, _candidates(ask)
+
+
+def _note(found: dict[int, tuple[str, ...]], name: str, rows: Sequence[int]) -> None:
+    """Rows that the same strategies found share one tuple of their names."""
+    more: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for row in rows:
+        before = found.get(row, ())
+        found[row] = more.get(before) or more.setdefault(before, (*before, name))
 
 
 async def _one(ask: Asked, name: str, strategy: Strategy) -> tuple[Step, Sequence[int]]:
@@ -94,24 +101,15 @@ def _candidates(ask: Asked) -> list[Candidate]:
     if not ask.found:
         return []
     score = ask.score
-    rows = np.array(sorted(ask.found), np.int64)
-    best = ask.best(score, ask.settings.composition_cap, rows)
-    taken = set(best)
-    pinned = [r for r in sorted(ask.found) if "pinned" in ask.found[r] and r not in taken]
-    chosen = [*best, *pinned]
+    rows = sorted(ask.found)
+    best = ask.best(score, ask.settings.composition_cap, np.array(rows, np.int64))
+    pinned = {r for r in rows if "pinned" in ask.found[r]}
+    chosen = [*best, *sorted(pinned.difference(best))]
     numbers = zip(score[chosen].round(6).tolist(), ask.view.corpus.size[chosen].tolist(), strict=True)
-    found = zip(chosen, (ask.view.entries[row] for row in chosen), numbers, strict=True)
+    entries, found = ask.view.entries, ask.found
     return [
-        Candidate(
-            id=entry.id,
-            node=entry.node,
-            part=entry.part,
-            score=value,
-            why=tuple(ask.found[row]),
-            pinned="pinned" in ask.found[row],
-            size=size,
-        )
-        for row, entry, (value, size) in found
+        Candidate(entries[r].id, entries[r].node, entries[r].part, value, found[r], r in pinned, size)
+        for r, (value, size) in zip(chosen, numbers, strict=True)
     ]
 
 

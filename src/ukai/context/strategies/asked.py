@@ -66,7 +66,7 @@ class Asked:
     """How near the meaning is."""
     bonus: dict[int, float] = field(default_factory=dict[int, float])
     """Row -> what is added to its score."""
-    found: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    found: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     """Row -> the strategies that found it, so far."""
     notes: dict[str, str] = field(default_factory=dict[str, str])
     """Strategy -> the way it took, where it has several."""
