@@ -66,4 +66,7 @@ def _place(path: str) -> tuple[str, str]:
 
 
 def _words(text: str) -> str:
-    return f" {_PLAIN.sub(' ', text.casefold()).strip()} "
+    text = text.casefold()
+    if not (text.isascii() and text.replace(" ", "").isalnum()):
+        text = _PLAIN.sub(" ", text)
+    return f" {' '.join(text.split())} "
