@@ -91,7 +91,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """A macro, or a method of a value."""
         self._spend(CALL)
         self._weigh((getattr(obj, "__self__", None), *args, *kwargs.values()))
-        return self._made(super().call(context, obj, *args, **kwargs))
+        return super().call(context, obj, *args, **kwargs)
 
     def _written(self, value: Any) -> Any:
         """Each value on its way into the text."""
@@ -100,7 +100,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     @pass_context
     def _each(self, context: Any, values: Iterable[Any]) -> Iterator[Any]:
-        return self._one_by_one(values)
+        for value in values:
+            self._spend(_length(value) if isinstance(value, list) else 1)
+            yield value
 
     @pass_context
     def _paid(self, context: Any, text: str, units: int) -> str:
@@ -132,7 +134,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 raise SecurityError(name)
             self._weigh((value, *others))
             self._spend(LENGTHENS[name](value, *rest, **kwargs) if name in LENGTHENS else 0)
-            return self._made(function(*before, value, *rest, **kwargs))
+            return function(*before, value, *rest, **kwargs)
 
         return counted
 
@@ -149,18 +151,6 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 waiting.append(iter(cast("Mapping[Any, Any]", value).items()))
             elif isinstance(value, list | tuple | set | frozenset):
                 waiting.append(iter(cast("Iterable[Any]", value)))
-
-    def _made(self, value: Any) -> Any:
-        """What came back: paid for at once, or one by one when it is taken."""
-        if isinstance(value, GeneratorType):
-            return self._one_by_one(cast("Iterable[Any]", value))
-        self._spend(_length(value))
-        return value
-
-    def _one_by_one(self, values: Iterable[Any]) -> Iterator[Any]:
-        for value in values:
-            self._spend(1)
-            yield value
 
 
 _END: Any = object()
