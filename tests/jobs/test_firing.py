@@ -27,6 +27,7 @@ class Runs:
 
     async def __call__(self) -> Mapping[str, Any]:
         self.count += 1
+        assert self.count == 1 or self.go.is_set(), "it runs twice at once"
         self.begun.set()
         await self.go.wait()
         if self.fails:
