@@ -141,9 +141,16 @@ class _Call:
             self.secret = await self.kept.secret(tx)
             items = await bodies.fetch(tx, self.scope, self.library, drawn.wanted)
             self._took("bodies")
-            is_true = len(items) == len(drawn.wanted) and await self.kept.hold(tx, answers)
+            if len(items) < len(drawn.wanted):
+                return None
+            held = asyncio.ensure_future(self.kept.hold(tx, answers))
+            try:
+                await asyncio.sleep(0)  # it is asked now, and answered while the text is written
+                made = self._again(drawn, items)
+            finally:
+                is_true = await held
             self._took("view")
-        return self._again(drawn, items) if is_true else None
+        return made if is_true else None
 
     async def _anew(self, db: store.Database) -> Made:
         async with db.snapshot() as tx:
