@@ -190,6 +190,43 @@ def test_every_chain_of_owners_is_decided_alike(connection):
     assert keys(connection, f"n.id = any({alone[0]})", alone[1]) == expected & {str(id.int) for id in first}
 
 
+def test_an_owner_of_many_rows_is_asked_once(connection):
+    policies = [
+        {
+            "id": "a",
+            "allow": "read",
+            "records": {"types": ["A"]},
+            "to": ["public"],
+            "where": {"f": "x"},
+            "and_owned": True,
+        },
+    ]
+    folder, _ = worlds.folder({"groups": {}}, policies)
+    rights = folder.rights(folder.audience(["ann@x.com"]), "bot")
+    node = {"path": "", "readers": None, "props": {"f": "x"}, "state": None, "alive": True}
+    store(
+        connection,
+        [node | {"type": "C" if n else "A"} for n in range(300)],
+        [("about", n, 0, True) for n in range(1, 300)],
+    )
+    among = rights.sql_among(("%s::uuid[]", [[UUID(int=n) for n in range(1, 300)]]), OWNING)
+    assert among is not None
+
+    rows = connection.execute(
+        f"explain (analyze, format json) select from node n where n.id = any({among[0]})", among[1]
+    )
+    asked = [step for step in steps(rows.fetchone()[0][0]["Plan"]) if step.get("Alias") == "n_o"]
+
+    assert len(keys(connection, f"n.id = any({among[0]})", among[1])) == 299
+    assert [(step["Actual Loops"], step["Actual Rows"]) for step in asked] == [(1, 1)]
+
+
+def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for inner in plan.get("Plans", ()):
+        yield from steps(inner)
+
+
 def test_the_table_of_cases_holds_in_sql_too(connection):
     handles = list(RECORDS)
     nodes = [
