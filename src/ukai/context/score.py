@@ -11,7 +11,6 @@ here. Source of the numbers: docs/design/composing.md.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -30,10 +29,12 @@ AROUND_PART, AROUND_NAMED = 0.83, 0.5
 """Share of what stands around."""
 REACH = 550
 """Characters on either side of a part that are read with it, at least one neighbour."""
+FAR, ROUNDS = 0.05, 8
+"""Share of a part's score that is the mean of its wider surroundings, and how many windows they reach either way."""
 SENTENCES = 2
 """Of a long question, as many of its sentences count for a thing: those that it answers best."""
-NEAREST = 0.95
-"""A sentence weighs as much as it is near to the things in scope, at this quantile of its cosines."""
+NEAREST, MANY = 0.95, 4
+"""Of a brief of more than MANY sentences each weighs as much as it is near to what is in scope, at this quantile."""
 PLACE = 0.5
 """Weight of the place in which a thing stands, once for its words and once for its meaning."""
 SHORTEST = 3
@@ -83,6 +84,14 @@ class Corpus:
         """How many words stand around a row."""
         named = self.title.lengths + self.place.lengths
         return np.where(self.is_part, _window(self, self.own.lengths), 0) + named if self.has_parts else named
+
+    @cached_property
+    def wide(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The rows `[first, last)` around a row: the windows of its window's ends, and so on."""
+        first, last = self.first, self.last
+        for _ in range(ROUNDS - 1):
+            first, last = self.first[first], self.last[last - 1]
+        return first, last
 
     @cached_property
     def breadth(self) -> NDArray[np.float64]:
@@ -177,10 +186,10 @@ def surrounded(
 
 
 def lexical(corpus: Corpus, asked: Sequence[str]) -> NDArray[np.float64]:
-    """BM25 of each row with what stands around it, for the terms of one question: one that it repeats says more."""
-    wanted = {term: 1 + np.log(count) for term, count in Counter(asked).items()}
-    own = bm25.summed((corpus.own.found(t) for t in wanted), corpus.own.lengths, wanted.values())
-    around = bm25.summed((_around(corpus, t) for t in wanted), corpus.around, wanted.values())
+    """BM25 of each row with what stands around it, for the terms of one question."""
+    wanted = list(dict.fromkeys(asked))
+    own = corpus.own.scores(wanted)
+    around = bm25.summed((_around(corpus, term) for term in wanted), corpus.around)
     return (1 - corpus.share) * own + corpus.share * around
 
 
@@ -223,13 +232,22 @@ def mixed(
     for n, found in enumerate(lexicals):
         cosine = None if cosines is None else cosines[n]
         row = _z(_mix(found, cosine))
-        rows.append(row if corpus is None else row + places(corpus, questions[n], cosine))
+        rows.append(row if corpus is None else _far(corpus, row) + places(corpus, questions[n], cosine))
     if len(rows) == 1:
         return rows[0]
     sentences = np.array(rows[1:])
-    if cosines is not None and len(sentences) > SENTENCES:
+    if cosines is not None and len(sentences) > MANY:
         sentences *= _weights(cosines[1:])[:, None]
     return _z(rows[0]) + _z(np.sort(sentences, axis=0)[-SENTENCES:].mean(axis=0))
+
+
+def _far(corpus: Corpus, row: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is talked about for longer stands in more than one window."""
+    if not corpus.has_parts:
+        return row
+    (first, last), size = corpus.wide, np.maximum(corpus.size, 1)  # a record without a text has none
+    sums, sizes = (np.concatenate([[0.0], np.cumsum(x)]) for x in (row * size, size))
+    return (1 - FAR) * row + FAR * _z((sums[last] - sums[first]) / (sizes[last] - sizes[first]))
 
 
 def _weights(cosines: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

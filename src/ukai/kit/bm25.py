@@ -9,7 +9,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,20 +138,15 @@ def weighed(counts: Sequence[NDArray[np.float64]], lengths: NDArray[np.float64])
     return summed(((inside, found[inside]) for inside, found in zip(rows, counts, strict=True)), lengths)
 
 
-def summed(
-    found: Iterable[tuple[NDArray[Any], NDArray[Any]]], lengths: NDArray[np.float64], weights: Iterable[float] = ()
-) -> NDArray[np.float64]:
-    """The same of `(documents, occurrences)` for each term: what does not hold it costs nothing.
-
-    `weights`: how much each term says, where that is not the same.
-    """
+def summed(found: Iterable[tuple[NDArray[Any], NDArray[Any]]], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same of `(documents, occurrences)` for each term: what does not hold it costs nothing."""
     size = len(lengths)
     mean = float(lengths.mean()) if size else 0.0
     norm = K1 * (1 - B + B * lengths / (mean or 1.0))
     scores = np.zeros(size)
-    for (rows, counts), weight in zip(found, weights or repeat(1.0), strict=False):
+    for rows, counts in found:
         if len(rows):
-            scores[rows] += weight * rarity(size, len(rows)) * counts * (K1 + 1) / (counts + norm[rows])
+            scores[rows] += rarity(size, len(rows)) * counts * (K1 + 1) / (counts + norm[rows])
     return scores
 
 
