@@ -166,9 +166,17 @@ async def test_a_process_that_keeps_nothing_is_not_started_for_ever(
     assert "its process ended with -9 and kept nothing" in caplog.text
 
 
-async def test_the_process_that_a_server_starts_is_the_verb(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
-    assert await nightly.spawned(tmp_path) == 1
-    assert "no ukai.yaml in" in capfd.readouterr().err
+async def test_the_process_that_a_server_starts_is_the_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\nexit 3\n')
+    python.chmod(0o700)
+    monkeypatch.setattr("sys.executable", str(python))
+
+    code = await nightly.spawned(tmp_path)
+
+    assert code == 3
+    words = (tmp_path / "words").read_text().split()
+    assert words == ["-m", "ukai", "context", "nightly", "--run", "--quiet", "--workspace", str(tmp_path)]
 
 
 async def test_a_server_that_ends_ends_what_it_started(opened: engine.Engine):
@@ -242,7 +250,7 @@ def test_the_command_line_measures_shows_and_says_where_nothing_is_set(
     ukai("context", "recall", "--set", "acme", "--baseline", "pinned.json", "--pin")
 
     before = ukai("context", "nightly")
-    night = ukai("context", "nightly", "--run")
+    night = ukai("context", "nightly", "--run", "--quiet")
     again = ukai("context", "nightly", "--run")
     after = ukai("context", "nightly", "--chart", "nights.svg")
     verdicts = {v.check: v.state for v in doctor.examine(root)}
