@@ -100,6 +100,8 @@ async def test_what_a_reply_that_was_lost_had_given_is_given_again(opened: engin
     delta = {"domain": "trade", "ops": [change]}
     first = await composed("How is Alder?")
     again = await composed("And Alder?", holds=first["id"])
+    nothing = await composed("And?", holds=again["id"], budget_tokens=1)
+    still = await composed("And Alder?", holds=nothing["id"])
     done = await gate.submit(opened.db, delta, author=test_ask.INTAKE, rights=gate.ALL, clock=opened.clock)
     lost = await composed("How is Alder now?", holds=again["id"])
     repeated = await composed("How is Alder now?", holds=again["id"])
@@ -112,6 +114,8 @@ async def test_what_a_reply_that_was_lost_had_given_is_given_again(opened: engin
     assert "Waits for papers." in first["text"]
     assert "already given above" in again["text"]
     assert "Waits for papers." not in again["text"]
+    assert nothing["report"]["shown"] == {}
+    assert "already given above" in still["text"]
     assert "Waits no more." in lost["text"]
     assert repeated["text"] == lost["text"]
     assert "Waits no more." not in held["text"]
