@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -167,6 +168,23 @@ def test_speakers_with_long_names_stand_by_their_initials_and_a_legend():
 
     assert " · ID = Industrial Designer · PM = Project Manager" in text
     assert "\n0 ID: We could say 0.\nPM: We could say 1.\n" in text
+
+
+def test_what_all_parts_of_a_place_have_in_common_is_told_once_above_them():
+    said = [replace(t, fields={"room": "Oak", "mood": f"m{t.order}"}) for t in build.turns(["Hello", "Why?", "So."])]
+
+    text = build.assembled(said).text
+
+    assert text == snapshot("""\
+
+## 1. calls/x · room: Oak
+0 Ann: mood: m0
+Hello
+Bo: mood: m1
+Why?
+Ann: mood: m2
+So.
+""")
 
 
 def test_the_article_s_plain_prefix_ends_at_the_first_that_does_not_fit():

@@ -5,7 +5,7 @@ Which ones a cut uses is data: by default identity, names and full. No model cho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ukai.context.subject import Subject
 from ukai.kit import canonical
@@ -32,12 +32,12 @@ def at_least(level: str, other: str) -> bool:
     return LEVELS.index(level) >= LEVELS.index(other)
 
 
-def body(subject: Subject, level: str) -> str:
+def body(subject: Subject, level: str, told: Collection[str] = ()) -> str:
     """What stands below or behind the name at `level`; empty where the level adds nothing.
 
-    Each level says all that the one before it says, in more words.
+    Each level says all that the one before it says, in more words. `told` are fields that stand above it already.
     """
-    return _BODIES[level](subject)
+    return _full(subject, told) if level == FULL else _BODIES[level](subject)
 
 
 def length(subject: Subject) -> int:
@@ -94,7 +94,7 @@ def _elements(subject: Subject) -> str:
     return _joined(text, *told)
 
 
-def _full(subject: Subject) -> str:
+def _full(subject: Subject, told: Collection[str]) -> str:
     item = subject.item
     if not item.fields:
         return _elements(subject)
@@ -102,7 +102,7 @@ def _full(subject: Subject) -> str:
     lines: list[str] = []
     for key, value in sorted(item.fields.items()):
         said = plain(value)
-        if said not in stands:
+        if key not in told and said not in stands:
             lines.append(f"{key}: {said}")
     return _joined(*lines, _elements(subject))
 
@@ -126,5 +126,4 @@ _BODIES: Mapping[str, Callable[[Subject], str]] = {
     MATCHED: _matched,
     TEXT: _text,
     ELEMENTS: _elements,
-    FULL: _full,
 }

@@ -12,7 +12,7 @@ Parts stand one a line. The number of a part stands before the first of a run; t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,9 @@ from ukai.context.item import Item
 from ukai.context.render import alike, naming
 from ukai.context.sections import Unit
 
-Body = Callable[[Unit, str], str]
-"""A unit's body at a level: `levels.body` of its first member, or what a template makes of it."""
+Body = Callable[[Unit, str, Collection[str]], str]
+"""A unit's body at a level, without the fields that its heading tells: `levels.body` of its first member, or what a
+template makes of it."""
 ALSO = "also here: "
 GIVEN = "already given above"
 SHORT_LEAD = 6
@@ -183,12 +184,12 @@ class Layout:
             return f"- {item.id if item.is_part else self.name(unit)}: {GIVEN}\n"
         if item.is_part:
             lead = self.group(unit.place).initials.get(item.lead, item.lead)
-            own = self._body(unit, level) if level == levels.FULL else ""
+            own = self._body(unit, level, self.shape(unit.place).shared) if level == levels.FULL else ""
             return f"{lead}: {own}\n" if lead else f"{own}\n"
         name = self.name(unit)
         if level == levels.IDENTITY:
             return f"{name}, "
-        body = self._body(unit, level)
+        body = self._body(unit, level, ())
         if not body:
             return f"- {name}\n"
         return f"- {name}: {body}\n" if level == levels.NAMES and "\n" not in body else f"### {name}\n{body}\n"

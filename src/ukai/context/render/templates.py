@@ -7,7 +7,7 @@ template is rendered and compared, and changes no byte.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, cast, get_args
@@ -52,9 +52,9 @@ class Bodies:
         self._shelf = shelf
         self._mismatches: dict[tuple[str, str], Mismatch] = {}
 
-    def __call__(self, unit: Unit, level: str) -> str:
-        """The body of its first member at `level`."""
-        plain = levels.body(unit.subjects[0], level)
+    def __call__(self, unit: Unit, level: str, told: Collection[str] = ()) -> str:
+        """The body of its first member at `level`; without a template, not the fields that are `told` already."""
+        plain = levels.body(unit.subjects[0], level, told)
         if level != levels.FULL or not self._shelf.sources:
             return plain
         key = f"{unit.item.kind}/{unit.item.schema_hash}"
