@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.app import build
+from tests.surfaces import world
 from ukai.app import checks
 from ukai.surfaces import cli
 from ukai.surfaces.cli import output
@@ -108,6 +109,22 @@ def test_json_is_one_document_everywhere(here, root: Path):
         replay,
     ):
         json.loads(here(*words, "--json"))
+
+
+def test_runs_are_listed_with_what_was_asked(here, root: Path):
+    world.written(root, world.FILES)
+    here("schema", "upload")
+    nothing = here("run", "list")
+    asked = json.loads(here("ask", "helper", "What waits\nfor a review?", "--json"))
+
+    listed = here("run", "list")
+    page = json.loads(here("run", "list", "--json"))
+
+    assert nothing == "no runs\n"
+    assert [(r["run_id"], r["question"]) for r in page["runs"]] == [(asked["run_id"], "What waits\nfor a review?")]
+    assert listed.startswith(asked["run_id"])
+    assert listed.endswith("ann@example.com  What waits for a review?\n")
+    assert "What waits" in here("run", "show", asked["run_id"])
 
 
 def test_gone_is_said_in_json_too(here):

@@ -44,7 +44,7 @@ async def test_a_run_is_read_by_its_principal_and_by_auditors_only(database: sto
         assert await record.read(tx, run.run_id, AUDITOR) is not None
         assert await record.read(tx, "no-such-run", ANN) is None
         assert (await record.page(tx, BOB)).runs == ()
-        assert [s.run_id for s in (await record.page(tx, AUDITOR)).runs] == [run.run_id]
+        assert [(s.run_id, s.question) for s in (await record.page(tx, AUDITOR)).runs] == [(run.run_id, run.question)]
 
 
 async def test_a_list_comes_newest_first_in_pages(database: store.Database):
@@ -230,9 +230,11 @@ async def test_characters_that_jsonb_refuses_are_kept(database: store.Database):
 
     async with database.snapshot() as tx:
         raw = await record.read(tx, run.run_id, ANN)
+        listed = (await record.page(tx, ANN)).runs
 
     assert raw == record.dumps(run)
     assert run.question == "a\x00b \ufffd é 😀"
+    assert [s.question for s in listed] == ["a\ufffdb \ufffd é 😀"]
 
 
 def test_a_run_can_be_compared_field_by_field():

@@ -21,6 +21,8 @@ SEALED = "UK001"
 """The database's own word for it (migration 0001)."""
 PAGE = 50
 MAX_PAGE = 500
+QUESTION = 200
+"""Characters of a question in a list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,8 @@ class Summary:
     rep: int | None
     erased_at: datetime | None
     """A person was removed from it then."""
+    question: str
+    """Its beginning; empty where whoever asked was removed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +177,9 @@ async def page(
     limit = max(1, min(limit, MAX_PAGE))
     last = _uuid(after) if after else None
     rows = await tx.fetch(
-        "select run_id, agent, principal, surface, status, started_at, ended_at, case_id, rep, erased_at from run "
+        "select run_id, agent, principal, surface, status, started_at, ended_at, case_id, rep, erased_at, "
+        # PostgreSQL takes no text with NUL out of JSON.
+        r"left(coalesce(replace(start::text, '\u0000', '\ufffd')::json->>'question', ''), %(question)s) from run "
         "where (%(audit)s or principal = %(principal)s) "
         "and (%(agent)s::text is null or agent = %(agent)s) and (%(status)s::text is null or status = %(status)s) "
         "and (%(case)s::text is null or case_id = %(case)s) and (%(last)s::uuid is null or run_id < %(last)s) "
@@ -186,6 +192,7 @@ async def page(
             "case": case_id,
             "last": last,
             "limit": limit + 1,
+            "question": QUESTION,
         },
     )
     runs = tuple(_summary(row) for row in rows[:limit])
@@ -292,7 +299,7 @@ async def _mask_entries(tx: Transaction, person: str) -> None:
 
 
 def _summary(row: tuple[Any, ...]) -> Summary:
-    run_id, agent, principal, surface, status, started_at, ended_at, case_id, rep, erased_at = row
+    run_id, agent, principal, surface, status, started_at, ended_at, case_id, rep, erased_at, question = row
     return Summary(
         run_id=str(run_id),
         agent=agent,
@@ -304,6 +311,7 @@ def _summary(row: tuple[Any, ...]) -> Summary:
         case_id=case_id,
         rep=rep,
         erased_at=erased_at,
+        question=question,
     )
 
 
