@@ -248,8 +248,11 @@ def test_the_command_line_measures_shows_and_says_where_nothing_is_set(
     nothing = ukai("context", "recall", "--only", "nope", code=1)
     ukai("propose", "-", given=json.dumps(build.delta(build.pull(1), build.pull(2, "$two", title="Paging"))))
     ukai("context", "recall", "--set", "acme", "--baseline", "pinned.json", "--pin")
+    kept = (root / "pinned.json").read_bytes()
+    for more in (("--pin",), ("--chart", "zeros.svg")):
+        ukai("context", "recall", "--set", "acme", "--baseline", "pinned.json", "--only", "nope", *more, code=1)
 
-    before = ukai("context", "nightly")
+    before = ukai("context", "nightly", "--chart", "none.svg")
     night = ukai("context", "nightly", "--run", "--quiet")
     again = ukai("context", "nightly", "--run")
     after = ukai("context", "nightly", "--chart", "nights.svg")
@@ -260,6 +263,8 @@ def test_the_command_line_measures_shows_and_says_where_nothing_is_set(
     assert [(f["code"], "`ukai db status`" in f["hint"]) for f in empty["findings"]] == [("nothing_indexed", True)]
     assert empty["per_case"] == []
     assert [f["code"] for f in nothing["findings"]] == ["nothing_required"]
+    assert (root / "pinned.json").read_bytes() == kept
+    assert not any((root / name).exists() for name in ("zeros.svg", "none.svg"))
     assert before == {"nights": [], "next": "2026-12-01T03:00:00+00:00"}
     assert (night["state"], night["alerts"], night["usable"]["2500"]) == ("done", [], 1.0)
     assert again["reason"] == "ran already"

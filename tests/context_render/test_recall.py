@@ -103,6 +103,17 @@ def test_lines_that_cannot_be_read_are_findings_and_the_rest_is_measured(tmp_pat
     assert report.failed
 
 
+def test_where_nothing_is_measured_there_is_no_table_of_zeros(tmp_path: Path):
+    report = recall.recall(*files(tmp_path, [item("a", "One.")], []), WORDS)
+
+    recall.pin(report, tmp_path / "pinned.json", "fruit")
+
+    assert report.failed
+    assert not (tmp_path / "pinned.json").exists()
+    assert "nothing was measured" in recall.text(report, "fruit")
+    assert "|" not in recall.text(report, "fruit")
+
+
 def test_scope_and_readers_narrow_what_a_case_sees():
     read = corpus(
         item("open", "x"),

@@ -116,10 +116,13 @@ def table(nights: Sequence[Night]) -> Iterator[str]:
         yield str(nights[0])
 
 
-def chart(nights: Sequence[Night], target: Path) -> None:
-    """Usable over the nights as an SVG file, one line a budget."""
-    measured = [n for n in reversed(nights) if n.state == "done"]
+def chart(nights: Sequence[Night], target: Path) -> bool:
+    """Usable over the nights as an SVG file, one line a budget; False, and no file, where none was measured."""
+    measured = [n for n in reversed(nights) if n.state == "done" and n.figures["cases"]]
+    if not measured:
+        return False
     files.write(target, at_budgets.over_time([(f"{n.slot:%m-%d}", n.figures["usable"]) for n in measured]))
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)

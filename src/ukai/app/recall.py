@@ -58,6 +58,11 @@ class Report:
         return {**self.figures, "per_case": [r.as_json() for r in self.per_case], **found}
 
     @property
+    def measured(self) -> bool:
+        """Whether there is any case behind the figures: without one they are zeros that look like a measurement."""
+        return bool(self.per_case)
+
+    @property
     def failed(self) -> bool:
         """Nothing could be measured, or a figure fell."""
         return bool(errors(self.findings))
@@ -73,6 +78,8 @@ def recall(corpus: Path, cases: Path, wanted: Wanted, *, progress: Progress = la
     read, findings = outside.read_corpus(_lines(corpus), name=corpus.name)
     asked, more = outside.read_cases(_lines(cases), name=cases.name, corpus=read)
     asked = asked[:: max(1, wanted.every)]
+    if not asked:
+        more.append(_nothing_asked(cases.name))
     embedder = _embedder(wanted, progress)
     rows: list[measured.Row] = []
     for row in measured.measured(
@@ -90,7 +97,12 @@ def recall(corpus: Path, cases: Path, wanted: Wanted, *, progress: Progress = la
 
 
 def against(report: Report, baseline: Path, name: str) -> tuple[Report, str]:
-    """The report with what fell below the set `name` of a baseline file, and the table of differences."""
+    """The report with what fell below the set `name` of a baseline file, and the table of differences.
+
+    What was not measured did not fall: its report says why.
+    """
+    if not report.measured:
+        return report, ""
     pinned, findings = at_budgets.pinned(_bytes(baseline), name=baseline.name)
     control = pinned.get(name)
     if control is None:
@@ -109,7 +121,9 @@ def against(report: Report, baseline: Path, name: str) -> tuple[Report, str]:
 
 
 def pin(report: Report, baseline: Path, name: str) -> None:
-    """Write the figures of the set `name` into a baseline file, other sets kept."""
+    """Write the figures of the set `name` into a baseline file, other sets kept; nothing where nothing was measured."""
+    if not report.measured:
+        return
     kept: dict[str, Any] = json.loads(_bytes(baseline)) if baseline.exists() else {"sets": {}}
     kept["sets"][name] = {k: report.figures[k] for k in ("cases", "recall", "usable", "end_to_end")}
     kept["sets"] = dict(sorted(kept["sets"].items()))
@@ -117,14 +131,28 @@ def pin(report: Report, baseline: Path, name: str) -> None:
 
 
 def chart(report: Report, name: str, target: Path) -> None:
-    """The figures as an SVG file."""
+    """The figures as an SVG file; none where nothing was measured."""
+    if not report.measured:
+        return
     files.write(target, at_budgets.chart({name: report.figures}))
 
 
 def text(report: Report, name: str) -> str:
     """The figures as a table for people, then what is to be told."""
     told = "".join(f"{f}\n" for f in report.findings)
+    if not report.measured:
+        return told
     return f"{at_budgets.table({name: report.figures})}{report.figures['cases']} cases\n{told}"
+
+
+def _nothing_asked(name: str) -> Finding:
+    return Finding(
+        code="nothing_required",
+        where=f"{name}:1:1",
+        message="no case requires an item of the corpus: nothing was measured",
+        expected='{"id": "q1", "question": "..", "required": [".."]}',
+        hint="write one case a line: docs/reference/recall.md",
+    )
 
 
 def _embedder(wanted: Wanted, progress: Progress) -> on_disk.OnDisk | None:

@@ -215,13 +215,13 @@ def nightly(
     else:
         found, due = asyncio.run(measuring.shown(workspace, last=nights))
         when = f"next at {due:%Y-%m-%d %H:%M} UTC" if due else "ukai.yaml says nothing of a nightly recall"
+        drawn = chart is None or shown.chart(found, chart)
+        undrawn = [] if drawn else ["no chart was written: no night was measured"]
         output.emit(
             {"nights": [n.as_json() for n in found], "next": due.isoformat() if due else None},
             as_json=as_json,
-            text="\n".join([*(shown.table(found) if found else []), when]),
+            text="\n".join([*(shown.table(found) if found else []), when, *undrawn]),
         )
         alerts = found[0].alerts if found else []
-        if chart is not None:
-            shown.chart(found, chart)
     if alerts:
         raise typer.Exit(output.REFUSED)
