@@ -112,6 +112,22 @@ def test_an_index_that_a_tool_asks_for_must_be_declared(tmp_path: Path):
     assert (found.where, found.hint) == ("agents/coach/tools.py:3:22", "did you mean 'closed-deals'?")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ("context: {thresholds: {filter: -1}}", "invalid_value"),
+        ("context: {thresholds: {filter: 1}}", "invalid_value"),
+        ("context: [", "yaml_syntax"),
+    ],
+)
+def test_what_a_settings_file_that_cannot_be_read_would_declare_is_not_missed(tmp_path: Path, wrong: str, code: str):
+    source = 'def find(q: str) -> str:\n    """Finds."""\n    return get_index("closed-deals").query(vector=embed(q))\n'
+    build.workspace(tmp_path, {AGENT: build.agent(), "agents/coach/tools.py": source})
+    build.tree(tmp_path, {"ukai.yaml": f"indexes: {{closed-deals: {{type: Deal, text: [summary]}}}}\n{wrong}\n"})
+
+    assert [f.code for f in build.load(tmp_path).findings] == [code]
+
+
 def test_field_policies_and_indexes_name_fields_that_domains_declare(tmp_path: Path):
     domain = DOMAIN.format("crm")
     build.workspace(

@@ -39,6 +39,7 @@ OWNERS = 'owners: {agents: {coach: "@sales"}, guardrails: "@managers", access: "
         ("context: {thresholds: {filtr: 9}}\n", "unknown_key", "1:24", "did you mean 'filter'?"),
         ("context: {thresholds: {rerank: 0}}\n", "invalid_value", "1:32", "correct the value"),
         ("context: {thresholds: {filter: 30}}\n", "invalid_value", "1:23", "lower fetch_all, or raise filter"),
+        ("context: {thresholds: {in_memory: 9000}}\n", "invalid_value", "1:23", "lower exact, or raise in_memory"),
         (f"context: {{recall: {{nightly: '3:00', {PINNED}}}}}\n", "invalid_value", "1:29", "correct the value"),
         (
             "context: {recall: {nightly: '03:00', run_as: 'service:n', baseline: ../b.json}}\n",

@@ -150,7 +150,7 @@ def _nothing_asked(name: str) -> Finding:
         code="nothing_required",
         where=f"{name}:1:1",
         message="no case requires an item of the corpus: nothing was measured",
-        expected='{"id": "q1", "question": "..", "required": [".."]}',
+        expected="required: ids of the corpus",
         hint="write one case a line: docs/reference/recall.md",
     )
 

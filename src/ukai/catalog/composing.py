@@ -68,14 +68,15 @@ class Composing:
 def findings(context: Composing, doc: document.Document, *, local: str | None) -> Iterator[Finding]:
     """What is wrong with it beyond its shape. `local` is the local principal."""
     found = context.thresholds
-    counts = [("fetch_all", found.fetch_all), ("filter", found.filter), ("exact", found.exact)]
-    for (less, few), (more, many) in pairwise(counts):
+    names = ("fetch_all", "filter", "exact", "in_memory")
+    for less, more in pairwise(names):
+        few, many = getattr(found, less), getattr(found, more)
         if few > many:
             yield Finding(
                 code="invalid_value",
                 where=doc.where("/context/thresholds"),
                 message=f"{less} ({few}) is above {more} ({many}): one route would never be taken",
-                expected="fetch_all <= filter <= exact",
+                expected=" <= ".join(names),
                 received=str(few),
                 hint=f"lower {less}, or raise {more}",
             )

@@ -148,12 +148,14 @@ class _Loader:
             value, found = settings.read(doc)
             self.findings += found
             self.shelf.settings, self.shelf.settings_doc = value or self.shelf.settings, doc
+            if value is None:
+                self.break_off(place)
         elif place.kind == "models":
             value, found = config.read(doc)
             self.findings += found
             self.shelf.models = value or self.shelf.models
             if value is None:
-                self.shelf.broken.add(("models", ""))
+                self.break_off(place)
         elif place.kind in _YAML_KINDS:
             self.shelf.documents[path] = doc
             if place.kind == "domain":

@@ -47,5 +47,7 @@ def _twice(name: str, where: str, first: str) -> Finding:
 
 
 def _indexes(declared: Declared, shelf: Shelf, naming: Naming) -> None:
+    if ("settings", "") in shelf.broken:
+        return  # ukai.yaml has findings of its own, and which indexes it declares is not known
     for name, where in declared.indexes:
         naming.known("index", name, shelf.settings.indexes.keys(), where=where)
