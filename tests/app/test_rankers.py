@@ -119,6 +119,11 @@ async def test_a_reranker_that_fails_costs_its_order_and_nothing_else(opened: en
     assert report["events"] == ["ranker_failed RerankerFailed"]
     assert without["events"] == ["ranker_failed MissingKey"]
     assert report["shown"] == without["shown"] == usual["shown"]
+    told = "the model that was to rank failed: the scores ordered instead"
+    assert f"  {told} (RerankerFailed)" in context.lines(context.shown(report, {}))
+    assert told not in "\n".join(context.lines(context.shown(usual, {})))
+    filtered = usual | {"events": ["filter_failed TimeoutError"] * 2}
+    assert "what it was asked about (TimeoutError)" in "\n".join(context.lines(context.shown(filtered, {})))
     assert [p for p, _, _ in usage(run)] == ["agent"]
 
 

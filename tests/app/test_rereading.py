@@ -76,6 +76,25 @@ async def test_a_record_that_may_not_be_read_any_more_stands_nowhere_in_it(compo
     assert "Firm#alder" in str(all_of_it), "whoever audits sees what was composed"
 
 
+async def test_whoever_audits_is_told_what_the_report_says_of_a_record(composed: str, tmp_path: Path):
+    """Without the right to use the agent, and without one of its reader's."""
+    async with under(tmp_path, USE.replace("group:sellers", ANN) + READ + AUDIT) as opened:
+
+        async def why(name: str, who: str = BEN) -> dict[str, Any]:
+            return await context.explained(opened, composed, name, principal=who, surface="web")
+
+        shown, own = await why("Firm#alder"), await why("Firm#alder", ANN)
+        hidden, unheard = await why("Firm#cedar"), await why("nonsense")
+        with pytest.raises(NoSuchComposition) as refused:
+            await context.replayed(opened, composed, principal=BEN, surface="web")
+
+    assert shown["shown"]
+    assert shown == own
+    assert hidden["why"] == unheard["why"]
+    assert "its report says nothing of it" in hidden["why"][0]
+    assert "audit" in str(refused.value.hint)
+
+
 async def test_a_name_that_may_not_be_read_any_more_is_no_title(composed: str, tmp_path: Path):
     mine = await report(tmp_path, USE + NO_NAMES, composed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,12 +22,25 @@ from ukai.runtime.agent import Agent, Skill
 Progress = Callable[[str], None]
 SHOWN_OUT = 20
 """So many sections that were left out are shown to a person; the JSON document has all."""
+WITHOUT_A_MODEL = (
+    "a model that was to leave out failed: nothing was left out of what it was asked about",
+    "the model that was to rank failed: the scores ordered instead",
+)
+"""For each of `ranking.FAILED`."""
 
 
 class NoSuchComposition(PermanentError):
     """There is no such composition, or none that the caller may ask about."""
 
-    hint = "Compositions are read by whoever they were made for, and by holders of `audit`"
+    hint = "Compositions are explained to whoever they were made for, and to holders of `audit`"
+
+
+class NoCompositionOfYours(NoSuchComposition):
+    """There is none that was made for the caller: only they may have its document."""
+
+    hint = (
+        "A document is made once more for whoever it was made for; `ukai context explain` tells holders of `audit` too"
+    )
 
 
 class NothingPutAside(PermanentError):
@@ -167,12 +180,14 @@ async def explained(
 ) -> dict[str, Any]:
     """The same in a workspace that is open. Raises NoSuchComposition.
 
-    Whoever it was made for sees of its report what their rights still reach; whoever holds `audit` sees all of it.
+    Whoever it was made for sees of its report what their rights still reach; whoever holds `audit` sees all of it, and
+    of a record what the report says: they need no right to use the agent, and none of its reader's is lent to them.
     """
     saved = await _saved(opened, id)
     access = opened.catalog.access
     may_audit = access.holds(access.caller(principal), "audit").allowed
-    if saved is None or not (may_audit or (saved.principals == (principal,) and _still_may(opened, saved, surface))):
+    is_theirs = saved is not None and saved.principals == (principal,) and _still_may(opened, saved, surface)
+    if saved is None or not (may_audit or is_theirs):
         raise NoSuchComposition(f"there is no composition {id} that you may ask about")
     if name is None:
         asked, report = json.loads(saved.request), json.loads(saved.report)
@@ -189,6 +204,8 @@ async def explained(
             "question": asked["question"],
             "report": shown(report, json.loads(saved.timing)),
         }
+    if not is_theirs:
+        return {"id": str(saved.id), **explaining.reported(saved, unicode.storable(name)).as_json()}
     served = opened.agent(saved.agent)
     reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
     found = await explaining.explained(
@@ -214,7 +231,7 @@ def _still_may(opened: engine.Engine, saved: compositions.Saved, surface: str) -
 async def replay(path: Path, id: str, *, principal: str | None) -> dict[str, Any]:
     """The composition once more, of what is there now: `{"id", "same", "changed", "text"}`.
 
-    Raises NoSuchComposition.
+    Raises NoCompositionOfYours.
     """
     async with engine.opened(path) as opened:
         return await replayed(opened, id, principal=opened.principal(principal))
@@ -223,11 +240,11 @@ async def replay(path: Path, id: str, *, principal: str | None) -> dict[str, Any
 async def replayed(opened: engine.Engine, id: str, *, principal: str, surface: str = "cli") -> dict[str, Any]:
     """The same in a workspace that is open, for whoever it was made for alone: it is theirs to read.
 
-    Raises NoSuchComposition.
+    Raises NoCompositionOfYours.
     """
     saved = await _saved(opened, id)
     if saved is None or saved.principals != (principal,):
-        raise NoSuchComposition(f"there is no composition {id} that was made for you")
+        raise NoCompositionOfYours(f"there is no composition {id} that was made for you")
     served = opened.agent(saved.agent)
     reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
     made = await context.replay(
@@ -239,7 +256,7 @@ async def replayed(opened: engine.Engine, id: str, *, principal: str, surface: s
         ranker=_ranked_by(opened, served, principal, saved),
     )
     if made is None:
-        raise NoSuchComposition(f"there is no composition {id} that was made for you")
+        raise NoCompositionOfYours(f"there is no composition {id} that was made for you")
     return {"id": str(saved.id), "same": made.same, "changed": list(made.changed), "text": made.text}
 
 
@@ -258,6 +275,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             marks = [step.get("way", ""), *(m for m in ("capped", "timed_out") if step[m]), step.get("failed", "")]
             said = " ".join(filter(None, marks))
             yield f"  {step['strategy']:<11} {step['candidates']:>5} found  {step['ms']:>7.1f} ms  {said}".rstrip()
+    yield from _without_a_model(report["events"])
     yield ""
     yield f"{'rank':>4}  {'score':>6}  {'tokens':>6}  {'level':<9} section"
     out = 0
@@ -274,6 +292,14 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     left = len(report["dropped"]) - sum(r["level"] == "none" for r in report["ranking"])
     if left > 0:
         yield f"      and {left} more that rank too far behind to be read"
+
+
+def _without_a_model(events: Sequence[str]) -> Iterator[str]:
+    """What a model that failed did not do, and what was done in its place."""
+    for begins, said in zip(ranking.FAILED, WITHOUT_A_MODEL, strict=True):
+        kinds = dict.fromkeys(e.removeprefix(begins).strip() for e in events if e.startswith(begins))
+        if kinds:
+            yield f"  {said} ({', '.join(kinds)})"
 
 
 def _ranked_by(opened: engine.Engine, agent: Agent, principal: str, saved: compositions.Saved) -> ranking.Ranker | None:

@@ -1,6 +1,7 @@
 """Afterwards: why something is or is not in a document, the same document once more, and what was put aside.
 
-Only for whoever it was composed for. What they may not read is not spoken of: absent and hidden are one answer.
+Only for whoever it was composed for. What they may not read is not spoken of: absent and hidden are one answer. Who
+may read the whole report and nothing else (`audit`) is told what it says of a record.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ PARTS = 6
 """Lines about the parts of one record."""
 TOO_LARGE = "records that share the most words with the question, or are named or pinned"
 NOT_THERE = "there is no record of this name that you may read"
+NOT_REPORTED = (
+    "its report says nothing of it: out of scope, not found, not there, or hidden from whoever it was composed for",
+    "whoever it was composed for may ask which; `ukai access explain` says what they may read",
+)
 
 INPUTS: Mapping[str, str] = {
     "request": "the request",
@@ -119,13 +124,22 @@ async def explained(
         anywhere = Reader(rights=reader.rights, edges=reader.edges)
         if not told and parsed.part and await reading.read(tx, library, anywhere, name=parsed) is None:
             return Explanation(handle=name, is_shown=False, lines=(NOT_THERE,))
-        is_shown = any(n == name or n.startswith(f"{name}/") for n in report["shown"])
         if not told:
             told = [*_of_scope(found, reader, _scope(saved))]
             told = told or await _of_scores(tx, saved, name, found, library, reader, settings)
     if updated is not None and updated > saved.at:
         told.append(f"it was changed at {updated:%Y-%m-%d %H:%M}, after this was composed")
-    return Explanation(handle=name, is_shown=is_shown, lines=tuple(told))
+    return Explanation(handle=name, is_shown=_is_shown(report, name), lines=tuple(told))
+
+
+def reported(saved: compositions.Saved, name: str) -> Explanation:
+    """What the report by itself says of the record or part `name`, for whoever may read all of it.
+
+    Nothing is looked up.
+    """
+    report = json.loads(saved.report)
+    told = (*_of_ranking(report, name), *_of_dropped(report, name)) or NOT_REPORTED
+    return Explanation(handle=name, is_shown=_is_shown(report, name), lines=told)
 
 
 async def replay(
@@ -215,6 +229,10 @@ async def _readable(
     if node is None or not (seen := await anywhere.seen(tx, [node])):
         return None, None
     return node, (await reading.last_seen_to_change(tx, [node], seen)).get(node.id, node.updated_at)
+
+
+def _is_shown(report: Mapping[str, Any], name: str) -> bool:
+    return any(n == name or n.startswith(f"{name}/") for n in report["shown"])
 
 
 def _of_ranking(report: Mapping[str, Any], name: str) -> Iterator[str]:
