@@ -16,6 +16,7 @@ from ukai.context.item import Item
 from ukai.context.render import document, naming, templates
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+LONG = ("Ada Lovelace of Quillon", "Grace Hopper of Harbor")
 ITEMS = st.integers(0, 2**32).map(lambda seed: world(random.Random(seed)))
 
 
@@ -187,6 +188,25 @@ So.
 """)
 
 
+def test_a_part_has_the_number_that_its_handle_has_and_lines_below_count_on():
+    """Whoever cites what they read cites the right turn."""
+    names = ["turn/1", "turn/2/1", "turn/2/2", "turn/3", "turn/5"]
+    said = [
+        replace(item, id=f"Call#x/{name}", order=n + 1)
+        for n, (item, name) in enumerate(zip(build.turns(["A", "B", "C", "D", "E"]), names, strict=True))
+    ]
+
+    assert build.assembled(said).text == snapshot("""\
+
+## 1. calls/x
+1 Ann: A
+2/1 Bo: B
+Ann: C
+3 Bo: D
+5 Ann: E
+""")
+
+
 def test_the_article_s_plain_prefix_ends_at_the_first_that_does_not_fit():
     items = [
         build.thing(name, "y" * size, place=f"w/{name}", score=-n)
@@ -264,12 +284,52 @@ def test_an_outline_holds_no_word_of_what_it_outlines():
 
 
 @settings(max_examples=60, deadline=None)
-@given(items=ITEMS, budget=st.integers(1, 6_000))
-def test_no_document_is_larger_than_its_budget(items: list[Item], budget: int):
-    result = build.assembled(items, budget)
+@given(
+    items=ITEMS,
+    budget=st.integers(1, 6_000),
+    usual=st.sampled_from([None, 3, 20]),
+    prefix=st.booleans(),
+    wide=st.sampled_from([0.25, 0.3, 3.0]),
+)
+def test_no_document_is_larger_than_its_budget_and_no_reason_contradicts_itself(
+    items: list[Item], budget: int, usual: int | None, prefix: bool, wide: float
+):
+    def count(text: str) -> float:
+        return len(text) * wide + (30 if len(text) > 900 and len(text) // 300 % 2 else 0)
 
-    assert len(result.text) / 4 <= budget
+    budget = budget if usual is None else 15_000 + budget
+    result = build.assembled(items, budget, usual=usual, count=count, plan=cut.Plan(prefix=prefix))
+
+    assert count(result.text) <= budget
     assert {i for r in result.ranking for i in r.items} == {i.id for i in items}
+    assert not contradictory(result)
+
+
+def contradictory(made: assembly.Assembled) -> list[str]:
+    """Reasons by which there was room."""
+    told = [r.reason for r in made.ranking if "needed" in r.reason and "the cut ended" not in r.reason]
+    figures = [[int(n.replace(",", "")) for n in re.findall(r"(?:needed|had) ([\d,]+)", t)] for t in told]
+    return [t for t, (needed, had) in zip(told, figures, strict=True) if needed <= had]
+
+
+def test_a_larger_document_tells_of_a_place_what_the_usual_one_does_and_accounts_for_all_that_was_read():
+    """With the legend that all parts together would be worth, its beginning would not fit any more."""
+    calls = [
+        build.turns([f"We talked about gate {n} of depot {c}." for n in range(36)], call=f"Call#{c}", leads=LONG)
+        for c in range(60)
+    ]
+    first, more = [t for c in calls for t in c[:4]], [t for c in calls for t in c[4:]]
+
+    def count(text: str) -> float:
+        return len(text) * 1.7
+
+    usual = build.assembled(first, 15_000, count=count)
+    larger = build.assembled([*first, *more], 15_600, usual=len(first), count=count)
+
+    assert usual.used > 14_000
+    assert larger.used > 15_400
+    assert len({i for r in larger.ranking for i in r.items}) == len(first) + len(more)
+    assert all(f"{lead} = " not in larger.text for lead in ("AL", "GH"))
 
 
 @settings(max_examples=100, deadline=None)
@@ -306,9 +366,11 @@ def test_a_document_that_counts_larger_than_its_parts_loses_no_more_than_it_must
     def count(text: str) -> float:
         return len(text) / 4 + (40 if len(text) > 900 and len(text) // 300 % 2 else 0)
 
-    shown = [len(build.assembled(items, budget, count=count).shown) for budget in range(600, 2_400, 25)]
+    made = [build.assembled(items, budget, count=count) for budget in range(600, 2_400, 25)]
 
+    shown = [len(m.shown) for m in made]
     assert shown == sorted(shown)
+    assert not [t for m in made for t in contradictory(m)]
 
 
 @settings(max_examples=40, deadline=None)
@@ -353,6 +415,7 @@ def test_a_document_that_counts_larger_than_its_parts_is_shortened_and_says_so()
     assert count(result.text) <= 500
     assert result.events == (assembly.TRUNCATED,)
     assert result.ceiling_hit
+    assert not [t for budget in range(640, 800, 5) for t in contradictory(build.assembled(items, budget, count=count))]
 
 
 def test_one_parent_with_very_many_children_still_gives_a_bounded_document():

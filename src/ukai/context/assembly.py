@@ -122,16 +122,15 @@ def assemble(
     scores = {i.id: i.score for i in items}
     budget = min(budget_tokens, ceiling_tokens)
 
-    def filled(units: Sequence[sections.Unit], budget: float, before: Sequence[cut.Step] | None = None) -> cut.Cut:
-        layout = document.Layout(units, body=bodies, given=same)
+    def filled(units: Sequence[sections.Unit], budget: float, usual: cut.Cut | None = None) -> cut.Cut:
+        layout = document.Layout(units, body=bodies, given=same, after=usual.layout if usual else None)
         order = order_of(units, scores, wanted)
-        return cut.fill(order, budget=budget, count=count, layout=layout, plan=plan, before=before)
+        return cut.fill(order, budget=budget, count=count, layout=layout, plan=plan, before=usual)
 
     units = sections.units(items[:usual])
     made = filled(units, min(budget, BUDGET_TOKENS))
     if budget > BUDGET_TOKENS:
-        longer = filled([*units, *sections.units(items[len(items[:usual]) :])], budget, made.steps)
-        made = max(longer, made, key=lambda m: len(m.steps))
+        made = filled([*units, *sections.units(items[len(items[:usual]) :])], budget, made)
     fates = tuple(cut.fates(made))
     shown = {s.item.id: (_hash(s.item), f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
     is_truncated = made.shortened and budget == ceiling_tokens

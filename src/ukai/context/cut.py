@@ -13,7 +13,7 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ukai.context import levels
 from ukai.context.render.document import Layout, Page
@@ -64,7 +64,7 @@ class Fate:
         # A small step behind the one that ended the cut would have fitted: then a larger budget could show less.
         ended = self.ended and self.ended != self.rank and self.tokens_full <= self.left
         where = f"the cut ended at rank {self.ended}; " if ended else ""
-        return f"rank {self.rank} {what}: {where}needed {self.tokens_full:,}, had {self.left:,.0f}"
+        return f"rank {self.rank} {what}: {where}needed {self.tokens_full:,}, had {math.floor(self.left):,}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,51 +108,37 @@ def fill(
     count: Count,
     layout: Layout,
     plan: Plan = DEFAULT,
-    before: Sequence[Step] | None = None,
+    before: Cut | None = None,
 ) -> Cut:
-    """Fill a page from the units of `order`. `before` are the steps of a usual document, which a larger one goes on."""
-    units = order(next((s for s in STOPS if s >= budget), STOPS[-1]))
+    """Fill a page from the units of `order`. `before` is the usual document, which this larger one goes on from."""
+    units = tuple(order(next((s for s in STOPS if s >= budget), STOPS[-1])))
     ladder = Ladder(order, count=count, page=Page(layout), passes=plan.passes)
     if plan.prefix:
-        done, paper = _prefix(units, budget, count, Page(layout))
+        done = ladder.prefix(units, budget)
     else:
-        for unit, level in before or ():
+        for unit, level in before.steps if before else ():
             ladder.take(unit, level)
-        done = [*(before or ()), *ladder.up_to(budget, since=0 if before is None else BUDGET_TOKENS)]
-        paper = ladder.page
-    shortened = False
+        done = [*(before.steps if before else ()), *ladder.up_to(budget, since=BUDGET_TOKENS if before else 0)]
+    paper, ended, short, shortened = ladder.page, ladder.passed, ladder.short, False
     while (exact := count(paper.text())) > budget and done:
         # Tokens do not add up to the last one: the second count decides. One step at a time, so that a larger budget
         # keeps what a smaller one keeps.
-        del done[-1]
+        ended, short = done.pop()[0], exact - budget
         paper, shortened = _written(done, Page(layout)), True
+    if before and len(done) < len(before.steps):
+        # What came to stand there made the beginning larger than it is alone.
+        return replace(before, units=units, left=budget - before.used, ended=ended, short=short)
     return Cut(
         paper=paper,
         layout=layout,
-        units=tuple(units),
+        units=units,
         steps=tuple(done),
         used=exact,
         left=budget - exact,
         shortened=shortened,
-        ended=ladder.passed,
-        short=ladder.short,
+        ended=ended,
+        short=short,
     )
-
-
-def _prefix(units: Sequence[Unit], budget: float, count: Count, page: Page) -> tuple[list[Step], Page]:
-    """In full up to the first that does not fit, with a reserve for the identities of all others."""
-    done: list[Step] = []
-    used, level, limit = 0.0, levels.FULL, budget * (1 - RESERVE)
-    for unit in units:
-        size = _cost(page, unit, level, count)
-        if level == levels.FULL and used + size > limit:
-            level, limit = levels.IDENTITY, budget
-            size = _cost(page, unit, level, count)
-        if used + size <= limit and not (level == levels.IDENTITY and unit.item.is_part):
-            page.raise_to(unit, level)
-            done.append((unit, level))
-            used += size
-    return done, page
 
 
 def _cost(page: Page, unit: Unit, level: str, count: Count) -> float:
@@ -201,6 +187,21 @@ class Ladder:
             yield from self._before(stop, budget)
             if stop >= budget or self._is_full:
                 return
+
+    def prefix(self, units: Sequence[Unit], budget: float) -> list[Step]:
+        """In full up to the first that does not fit, with a reserve for the identities of all others."""
+        done: list[Step] = []
+        level, limit = levels.FULL, budget * (1 - RESERVE)
+        for unit in units:
+            cost = self._cost(unit, level)
+            if level == levels.FULL and self.stands + cost > limit:
+                self.passed, self.short = unit, self.stands + cost - limit
+                level, limit = levels.IDENTITY, budget
+                cost = self._cost(unit, level)
+            if self.stands + cost <= limit and not (level == levels.IDENTITY and unit.item.is_part):
+                self.take(unit, level)
+                done.append((unit, level))
+        return done
 
     def take(self, unit: Unit, level: str) -> None:
         """`unit` stands at `level` from now on."""

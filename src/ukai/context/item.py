@@ -50,6 +50,14 @@ class Item:
     """Named by the scope's `static_ids`: it gets its identity before anything else gets more."""
 
     @property
+    def number(self) -> tuple[str, int]:
+        """What a part is called inside of its whole, as it stands in its handle: `Call#x/turn/14` is 14, a piece of
+        that turn `14/` and 2; of another corpus its place among the parts."""
+        _, found, called = self.id.rpartition(f"/{self.kind.rpartition('/')[2]}/")
+        stem, slash, last = called.rpartition("/")
+        return (stem + slash, int(last)) if found and last.isdecimal() else ("", self.order)
+
+    @property
     def is_part(self) -> bool:
         """It has a place among its siblings and is read together with them."""
         return self.order != NO_ORDER

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ukai.context import levels
@@ -137,10 +137,12 @@ class Layout:
         given: Mapping[str, str] | None = None,
         shaped: Mapping[str, Shape] | None = None,
         items: Mapping[str, Item] | None = None,
+        after: Layout | None = None,
     ) -> None:
         """`given` holds ids and the levels at which a conversation has seen them, with the body they still have.
 
-        `shaped` are the shapes of more units than these, whose words are in `items`.
+        `shaped` are the shapes of more units than these, whose words are in `items`. `after` is the layout of the first
+        of these units: what it tells of a place costs no more when others come to stand there, too.
         """
         self.units = {u.id: u for u in units}
         self.around = _neighbours(units)
@@ -150,13 +152,17 @@ class Layout:
         self._shapes = dict(shaped or {})
         self._groups: dict[str, Group] = {}
         self._items = {u.item.id: u.item for u in units} if items is None else items
-        self._body, self._given = body, given or {}
+        self._body, self._given, self._after = body, given or {}, after
         self._blocks: dict[tuple[str, str], str] = {}
 
     def shape(self, place: str) -> Shape:
         """What is told once for all units that may come to stand there."""
         if place not in self._shapes:
-            self._shapes[place] = _shape(place, self._there[place])
+            made = _shape(place, self._there[place])
+            if self._after is not None and place in self._after._there:
+                first = self._after.shape(place)
+                made = replace(made, whole=first.whole, speakers=first.speakers)
+            self._shapes[place] = made
         return self._shapes[place]
 
     def group(self, place: str) -> Group:
@@ -347,19 +353,27 @@ class Page:
         if not unit.item.is_part:
             return ""
         before, _ = self._layout.around.get(unit.id, (None, None))
-        return "" if before in self.levels else f"{unit.item.order} "
+        return "" if before in self.levels else _called(unit)
 
     def _numbers(self, unit: Unit) -> tuple[str, str]:
         """The number that the part needs, and that of the part behind it, which it makes needless."""
         _, after = self._layout.around.get(unit.id, (None, None))
-        needless = f"{self._layout.units[after].item.order} " if after in self.levels and after else ""
+        needless = _called(self._layout.units[after]) if after and after in self.levels else ""
         return self._number(unit), needless
 
 
 def _neighbours(units: Sequence[Unit]) -> dict[str, tuple[str | None, str | None]]:
-    """The parts directly before and behind each part."""
-    parts = {(u.place, u.item.order): u.id for u in units if u.item.is_part}
-    return {id: (parts.get((place, order - 1)), parts.get((place, order + 1))) for (place, order), id in parts.items()}
+    """The parts whose numbers come directly before and behind that of each part."""
+    parts = {(u.place, u.item.kind, *u.item.number): u.id for u in units if u.item.is_part}
+    return {
+        id: (parts.get((place, kind, stem, number - 1)), parts.get((place, kind, stem, number + 1)))
+        for (place, kind, stem, number), id in parts.items()
+    }
+
+
+def _called(unit: Unit) -> str:
+    stem, number = unit.item.number
+    return f"{stem}{number} "
 
 
 def _natural(unit: Unit) -> tuple[Any, ...]:
