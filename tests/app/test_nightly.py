@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +201,98 @@ async def test_a_server_that_ends_ends_what_it_started(opened: engine.Engine):
     unset = replace(opened.catalog.settings.context, recall=None)
     async with nightly.watched(replace(opened, loaded=world.as_(opened.loaded, context=unset)), spawn=spawn):
         pass
+
+
+async def test_whatever_fails_the_next_look_tries_again(opened: engine.Engine, caplog: pytest.LogCaptureFixture):
+    tried: list[int] = []
+    third = asyncio.Event()
+
+    async def spawn(root: Path) -> int:
+        tried.append(1)
+        if len(tried) < 3:
+            raise OSError(errno.EAGAIN, "no process can be made")
+        third.set()
+        return 0
+
+    async with asyncio.timeout(20), nightly.watched(opened, spawn=spawn, wait=lambda _: asyncio.sleep(0)):
+        await third.wait()
+
+    assert [r.levelname for r in caplog.records if r.name == "ukai.app.nightly"] == ["ERROR"] * 2
+    assert "no process can be made" in caplog.text
+
+
+async def test_what_fails_while_a_server_ends_does_not_fail_its_end(
+    opened: engine.Engine, caplog: pytest.LogCaptureFixture
+):
+    begun = asyncio.Event()
+
+    async def spawn(root: Path) -> int:
+        begun.set()
+        try:
+            return await asyncio.Event().wait()
+        finally:
+            raise OSError(errno.EPERM, "it may not be ended")
+
+    async with asyncio.timeout(20), nightly.watched(opened, spawn=spawn):
+        await begun.wait()
+
+    assert "it may not be ended" in caplog.text
+
+
+async def test_a_clock_that_was_ahead_once_hides_no_alert(
+    opened: engine.Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    await pinned(opened)
+    await ran(opened, THREE + 10 * DAY)
+    await proposed(opened, {"kind": "delete_node", "target": {"handle": "PullRequest#api:2"}})
+    plan = opened.catalog.settings.context.recall
+    assert plan is not None
+
+    back = await ran(opened, THREE)
+    tomorrow = replace(opened, clock=FixedClock(THREE + DAY))
+    await nightly.Watch(opened=tomorrow, spawn=process(opened, THREE + DAY)).look()
+    monkeypatch.setattr(engine, "opened", asynccontextmanager(partial(_only, tomorrow)))
+    shown, _ = await nightly.shown(opened.root, last=14)
+
+    assert isinstance(back, Night)
+    assert (back.slot, back.lost) == (THREE, ())
+    assert "acme: usable @2500 fell from 1.0000 to 0.5000" in back.alerts
+    assert [r.levelname for r in caplog.records if r.name == "ukai.app.nightly"] == ["ERROR"]
+    assert "nightly recall of 2026-12-01 03:00 UTC: @2500 0.500" in caplog.text
+    assert [n.slot for n in shown] == [THREE + DAY, THREE]
+    whole = await nights.last(opened.db, limit=14)
+    assert nights.standing(plan, whole, now=THREE + DAY).said == str(shown[0])
+    alone = nights.standing(plan, whole[:1], now=THREE + DAY)
+    assert (alone.state, "2026-12-10 03:00 UTC, which is to come" in alone.said) == ("warn", True)
+
+
+async def _only(opened: engine.Engine, path: Path, **_: Any) -> AsyncGenerator[engine.Engine]:
+    yield opened
+
+
+@pytest.mark.parametrize(
+    "result",
+    [{}, {"name": "acme"}, {"name": "acme", "later": 1, "figures": {"cases": 2}, "findings": [], "cases": {}}],
+)
+async def test_what_another_version_kept_is_shown_as_far_as_it_is_understood(
+    opened: engine.Engine, tmp_path: Path, result: dict[str, Any]
+):
+    await pinned(opened)
+    await ran(opened, THREE)
+    async with opened.db.transaction() as tx:
+        await tx.execute(
+            "insert into firing values ('context recall', %s, 'done', 1, gen_random_uuid(), %s, %s, %s::jsonb, '')",
+            (THREE + DAY, THREE + DAY, THREE + DAY, json.dumps(result)),
+        )
+
+    found = await nights.last(opened.db, limit=14)
+
+    lines = next(nights.table(found)).splitlines()
+    assert [len(line.split("|")) for line in lines] == [len(lines[0].split("|"))] * 4
+    assert "| 2026-12-01 03:00 | done |  |" in lines[3]
+    assert str(found[0]) == "nightly recall of 2026-12-01 03:00 UTC: no figures"
+    assert found[0].as_json()["state"] == "done"
+    assert nights.chart(found, tmp_path / "nights.svg")
 
 
 async def test_a_scheduled_run_acts_as_whom_it_names(opened: engine.Engine):

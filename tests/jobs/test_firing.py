@@ -97,6 +97,17 @@ async def test_a_run_that_failed_is_kept_with_its_reason_and_not_tried_again_tha
     assert reason(next_night) == "done"
 
 
+async def test_a_clock_that_was_ahead_does_not_hide_what_runs_after_it(database: store.Database):
+    await fire(database, Runs(), THREE + timedelta(days=10))
+
+    came = await fire(database, Runs())
+
+    assert isinstance(came, jobs.Firing)
+    assert came.slot == THREE
+    assert [f.slot for f in await jobs.latest(database, "measure", limit=9, until=THREE)] == [THREE]
+    assert len(await jobs.latest(database, "measure", limit=9)) == 2
+
+
 async def test_whoever_is_killed_is_taken_over_from_and_not_for_ever(database: store.Database):
     await killed(database)
     assert await jobs.is_open(database, NIGHTLY, at=THREE)

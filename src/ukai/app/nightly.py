@@ -56,7 +56,7 @@ async def fired(opened: engine.Engine, *, progress: Progress = lambda _: None) -
     recall = _wanted(opened)
     run = partial(_measured, opened, recall, progress)
     came = await jobs.fire(opened.db, nights.schedule(recall), clock=opened.clock, run=run)
-    return came if isinstance(came, jobs.Skipped) else (await nights.last(opened.db, limit=1))[0]
+    return came if isinstance(came, jobs.Skipped) else (await nights.last(opened.db, limit=1, until=came.slot))[0]
 
 
 async def _measured(opened: engine.Engine, recall: Recall, progress: Progress) -> Mapping[str, Any]:
@@ -80,8 +80,9 @@ async def shown(path: Path, *, last: int) -> tuple[list[Night], datetime | None]
     """The last runs, the newest first, and when the next one is due."""
     async with engine.opened(path) as opened:
         recall = opened.catalog.settings.context.recall
-        found = await nights.last(opened.db, limit=last)
-        return found, None if recall is None else nights.schedule(recall).next(opened.clock.now())
+        now = opened.clock.now()
+        found = await nights.last(opened.db, limit=last, until=now)
+        return found, None if recall is None else nights.schedule(recall).next(now)
 
 
 def _wanted(opened: engine.Engine) -> Recall:
@@ -108,7 +109,8 @@ async def spawned(root: Path) -> int:
         return await process.wait()
     except asyncio.CancelledError:
         # What it began stays open, and the next server takes it over.
-        process.terminate()
+        with suppress(ProcessLookupError):
+            process.terminate()
         await process.wait()
         raise
 
@@ -132,7 +134,7 @@ class Watch:
         if not await jobs.is_open(self.opened.db, plan, at=at):
             return
         code = await self.spawn(self.opened.root)
-        night = next(iter(await nights.last(self.opened.db, limit=1)), None)
+        night = next(iter(await nights.last(self.opened.db, limit=1, until=slot)), None)
         if night is None or night.slot < slot or night.state == "running":
             if code == 0:
                 return  # another server was first, and tells what comes of it
@@ -151,19 +153,25 @@ async def watched(
         yield
         return
     watch = Watch(opened=opened, spawn=spawn)
+    ending = asyncio.Event()
 
     async def looking() -> None:
-        while True:
+        while not ending.is_set():
             try:
                 await watch.look()
             except UkaiError as failed:  # the database is away: the next look finds it again
                 _log.warning("nightly recall: %s", failed)
-            await wait(EVERY_S)
+            except Exception:  # whatever it was, the next look tries again
+                _log.exception("nightly recall")
+            if not ending.is_set():
+                await wait(EVERY_S)
 
     task = asyncio.create_task(looking())
     try:
         yield
     finally:
+        ending.set()
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await asyncio.wait({task})
+        if not task.cancelled() and (failed := task.exception()) is not None:
+            _log.error("nightly recall", exc_info=failed)

@@ -16,6 +16,8 @@ from ukai.measure import at_budgets
 SCHEDULE = "context recall"
 GRACE = timedelta(hours=4)
 """A server that comes up in the morning still measures; one that comes up at noon waits for the next night."""
+KEPT = ("name", "figures", "findings", "cases")
+"""What is kept of a run that measured."""
 SHOWN = 5
 """Cases that are named where many hold less."""
 
@@ -45,6 +47,11 @@ class Night:
     """Cases that hold less than the night before."""
 
     @property
+    def usable(self) -> Mapping[str, float]:
+        """Budget -> usable; nothing where it was not measured."""
+        return self.figures.get("usable", {})
+
+    @property
     def alerts(self) -> list[str]:
         """Why somebody should look; nothing where all is well."""
         if self.state == "failed":
@@ -58,11 +65,11 @@ class Night:
             return f"{head} failed: {self.said}"
         if self.state == "running":
             return f"{head} is running"
-        what = [" ".join(f"@{b} {v:.3f}" for b, v in self.figures["usable"].items()), *self.alerts]
+        what = [" ".join(f"@{b} {v:.3f}" for b, v in self.usable.items()), *self.alerts]
         if self.alerts and self.lost:
             more = f" and {len(self.lost) - SHOWN} more" if len(self.lost) > SHOWN else ""
             what.append(f"less than the night before: {', '.join(self.lost[:SHOWN])}{more}")
-        return f"{head}: {'; '.join(what)}"
+        return f"{head}: {'; '.join(filter(None, what)) or 'no figures'}"
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""
@@ -76,14 +83,16 @@ class Night:
         }
 
 
-async def last(db: store.Database, *, limit: int) -> list[Night]:
-    """The newest first."""
-    found = [_night(firing) for firing in await jobs.latest(db, SCHEDULE, limit=limit + 1)]
+async def last(db: store.Database, *, limit: int, until: datetime | None = None) -> list[Night]:
+    """The newest first; with `until`, none that was due later (a clock was ahead)."""
+    found = [_night(firing) for firing in await jobs.latest(db, SCHEDULE, limit=limit + 1, until=until)]
     return [_beside(night, found[n + 1 :]) for n, night in enumerate(found[:limit])]
 
 
 def _night(firing: jobs.Firing) -> Night:
-    return Night(slot=firing.slot, state=firing.state, said=firing.said, **(firing.result or {}))
+    # While a deployment is rolled, another version may have kept it: with more than we know, or less.
+    kept = {key: value for key, value in (firing.result or {}).items() if key in KEPT}
+    return Night(slot=firing.slot, state=firing.state, said=firing.said, **kept)
 
 
 def _beside(night: Night, earlier: Sequence[Night]) -> Night:
@@ -103,14 +112,13 @@ def _beside(night: Night, earlier: Sequence[Night]) -> Night:
 
 def table(nights: Sequence[Night]) -> Iterator[str]:
     """The figures over the nights, the last one below, then why somebody should look at it."""
-    measured = [n for n in nights if n.state == "done"]
-    budgets = list(measured[0].figures["usable"]) if measured else []
+    budgets = next((list(n.usable) for n in nights if n.usable), list[str]())
     rows: list[list[str]] = []
     for night in reversed(nights):
-        cells = [f"{night.figures['usable'].get(b, 0.0):.3f}" for b in budgets] if night.state == "done" else []
-        end = [f"{night.figures['end_to_end']:.3f}", str(night.figures["cases"])] if cells else []
+        cells = [f"{night.usable[b]:.3f}" if b in night.usable else "" for b in budgets]
+        end = f"{night.figures['end_to_end']:.3f}" if "end_to_end" in night.figures else ""
         verdict = "fell" if night.alerts and night.state == "done" else night.state
-        rows.append([f"{night.slot:%Y-%m-%d %H:%M}", verdict, *(cells + end or ["" for _ in (*budgets, 1, 2)])])
+        rows.append([f"{night.slot:%Y-%m-%d %H:%M}", verdict, *cells, end, str(night.figures.get("cases", ""))])
     yield at_budgets.markdown(["night (UTC)", "", *(f"@{int(b):,}" for b in budgets), "end-to-end", "cases"], rows)
     if nights and nights[0].alerts:
         yield str(nights[0])
@@ -118,10 +126,10 @@ def table(nights: Sequence[Night]) -> Iterator[str]:
 
 def chart(nights: Sequence[Night], target: Path) -> bool:
     """Usable over the nights as an SVG file, one line a budget; False, and no file, where none was measured."""
-    measured = [n for n in reversed(nights) if n.state == "done" and n.figures["cases"]]
+    measured = [n for n in reversed(nights) if n.usable and n.figures.get("cases")]
     if not measured:
         return False
-    files.write(target, at_budgets.over_time([(f"{n.slot:%m-%d}", n.figures["usable"]) for n in measured]))
+    files.write(target, at_budgets.over_time([(f"{n.slot:%m-%d}", n.usable) for n in measured]))
     return True
 
 
@@ -144,7 +152,11 @@ def standing(recall: Recall, nights: Sequence[Night], *, now: datetime) -> Stand
     awake = "`ukai serve` or a CronJob must be running then"
     if not nights:
         return Standing(state="warn", said=f"never ran; {when}", hint=awake)
-    night, due = nights[0], plan.newest(now - GRACE, within=timedelta(days=2))
+    past = [night for night in nights if night.slot <= now]
+    if not past:
+        ahead = f"the last run is of {nights[0].slot:%Y-%m-%d %H:%M} UTC, which is to come: a clock was ahead"
+        return Standing(state="warn", said=ahead, hint=LOOK)
+    night, due = past[0], plan.newest(now - GRACE, within=timedelta(days=2))
     if due is not None and night.slot < due:
         return Standing(state="warn", said=f"{due:%Y-%m-%d %H:%M} UTC did not run; {when}", hint=awake)
     state = "fail" if night.state == "failed" else "warn" if night.alerts else "ok"

@@ -87,7 +87,7 @@ async def _ran(
                 await rows.end(
                     tx, schedule.name, slot, holder=holder, state=state, result=result, said=said, at=clock.now()
                 )
-    return (await latest(db, schedule.name))[0]
+    return (await latest(db, schedule.name, until=slot))[0]
 
 
 async def is_open(db: store.Database, schedule: Schedule, *, at: datetime) -> bool:
@@ -104,11 +104,15 @@ async def is_open(db: store.Database, schedule: Schedule, *, at: datetime) -> bo
             await rows.unlock(line, schedule.name)
 
 
-async def latest(db: store.Database, schedule: str, *, limit: int = 1) -> list[Firing]:
-    """The last runs, the newest first."""
+async def latest(db: store.Database, schedule: str, *, limit: int = 1, until: datetime | None = None) -> list[Firing]:
+    """The last runs, the newest first; with `until`, nothing that was due later.
+
+    A clock that was ahead once leaves a run of a day to come, and that is nobody's last one until then.
+    """
     async with db.transaction() as tx:
+        found = await rows.latest(tx, schedule, limit=limit, until=until)
         return [
             Firing(schedule=schedule, slot=slot, state=state, tries=tries, started_at=began, ended_at=ended,
                    result=result, said=said)
-            for slot, state, tries, began, ended, result, said in await rows.latest(tx, schedule, limit=limit)
+            for slot, state, tries, began, ended, result, said in found
         ]  # fmt: skip

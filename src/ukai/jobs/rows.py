@@ -86,10 +86,11 @@ async def is_open(line: Transaction, schedule: str, slot: datetime) -> bool:
     )
 
 
-async def latest(tx: Transaction, schedule: str, *, limit: int) -> list[tuple[Any, ...]]:
+async def latest(tx: Transaction, schedule: str, *, limit: int, until: datetime | None) -> list[tuple[Any, ...]]:
     """Newest first: slot, state, tries, started_at, ended_at, result, said."""
     return await tx.fetch(
         """select slot, state, tries, started_at, ended_at, result, said from firing
-           where schedule = %s order by slot desc limit %s""",
-        (schedule, limit),
+           where schedule = %(schedule)s and slot <= coalesce(%(until)s::timestamptz, 'infinity')
+           order by slot desc limit %(limit)s""",
+        {"schedule": schedule, "until": until, "limit": limit},
     )
