@@ -18,13 +18,14 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.app import build
-from tests.surfaces import test_identity, world
+from tests.surfaces import streams, test_identity, world
 from ukai import store
 from ukai.app import identity, tokens
 from ukai.app.audit import latest
 from ukai.catalog import serving
 from ukai.context import explaining, making
 from ukai.llm.scripted import Call
+from ukai.surfaces import wire
 
 REVISIONS = [("2026-07-28", "2026-07-28"), ("legacy", "2025-11-25")]
 NAMES = ["list_agents", "ask", "list_runs", "get_run", "compose_context", "fetch_offloaded", "explain_composition"]
@@ -195,6 +196,38 @@ async def test_a_fault_tells_nothing_of_itself(database: store.Database):
 
     assert result.is_error
     assert "secret words" not in result.model_dump_json()
+
+
+@pytest.mark.parametrize("revision", [revision for _, revision in REVISIONS])
+async def test_a_body_that_means_two_things_is_refused_and_nothing_is_asked(database: store.Database, revision: str):
+    meta = '{"io.modelcontextprotocol/protocolVersion": "REVISION", "io.modelcontextprotocol/clientCapabilities": {}}'
+    call = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "_meta": META, "arguments": '
+    call = call.replace("META", meta.replace("REVISION", revision)) + '{"agent": "helper", "question": @}}}'
+    heads = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    heads |= {"MCP-Protocol-Version": revision, "Mcp-Method": "tools/call", "Mcp-Name": "ask"}
+    async with streams.served(database, "It is so.") as web:
+
+        async def sent(question: str) -> httpx.Response:
+            return await web.post("/mcp", content=call.replace("@", question), headers=heads)
+
+        async def pieces() -> AsyncGenerator[bytes]:
+            for _ in range(1 + wire.MAX_BYTES // 1024):
+                yield b" " * 1024
+
+        once = await sent('"How is it?"')
+        twice = await sent('"Who is hidden?", "question": "How is it?"')
+        deep = await sent("[" * 99 + "]" * 99)
+        broken = await sent("")
+        large = await web.post("/mcp", content=pieces(), headers=heads)
+        runs = (await web.get("/runs")).json()["runs"]
+
+    assert (once.status_code, "It is so." in once.text, len(runs)) == (200, True, 1)
+    for refused, said in ((twice, "the key 'question' stands twice"), (deep, "nested too deeply"), (broken, "offset")):
+        assert (refused.status_code, refused.json()["id"]) == (400, None)
+        assert refused.json()["error"]["code"] == -32700
+        assert said in refused.json()["error"]["message"]
+    assert twice.json()["error"]["data"]["where"] == "/params/arguments/question"
+    assert (large.status_code, large.json()["error"]["code"]) == (413, -32600)
 
 
 async def test_without_a_token_the_way_to_one_is_shown(database: store.Database):

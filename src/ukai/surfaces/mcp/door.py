@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from mcp.server.context import ServerRequestContext
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ukai.app.identity import Caller, NotKnown
 from ukai.app.reception import Reception
@@ -18,6 +18,7 @@ from ukai.surfaces import wire
 from ukai.surfaces.mcp.call import CHANNEL
 
 METADATA = "/.well-known/oauth-protected-resource/mcp"
+BAD_JSON, BAD_REQUEST = -32700, -32600
 _KEY = "ukai.caller"
 
 
@@ -45,7 +46,41 @@ class Door:
             said = {"error": "it cannot be answered now", "hint": away.hint}
             await JSONResponse(said, status_code=503, headers={"Retry-After": "1"})(scope, receive, send)
             return
-        await self.app(scope, receive, send)
+        if scope["method"] == "POST":
+            await self._read(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _read(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a body that means one thing: the library would take the last of two equal keys."""
+        try:
+            raw = await wire.body(Request(scope, receive))
+        except wire.TooLarge as large:
+            most = f"the body is too large: at most {wire.MAX_BYTES} bytes, received {large.size}"
+            await _refused(413, BAD_REQUEST, most)(scope, receive, send)
+            return
+        except ClientDisconnect:
+            return
+        if wrong := wire.refusal(raw):
+            await _refused(400, BAD_JSON, str(wrong), data=wrong.as_json())(scope, receive, send)
+            return
+        await self.app(scope, _again(raw, receive), send)
+
+
+def _again(raw: bytes, receive: Receive) -> Receive:
+    """A body that was read already, and then whatever comes after it."""
+    pending: list[Message] = [{"type": "http.request", "body": raw, "more_body": False}]
+
+    async def replay() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replay
+
+
+def _refused(status: int, code: int, message: str, **more: Any) -> Response:
+    """An error of JSON-RPC; what cannot be read has no id that could be answered to."""
+    said = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message, **more}}
+    return JSONResponse(said, status_code=status)
 
 
 def caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
