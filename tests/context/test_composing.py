@@ -168,7 +168,16 @@ async def _breaks(ask: Asked) -> Sequence[int]:
     raise RuntimeError(f"cannot read {ask.view.entries[0].id}")
 
 
-@pytest.mark.parametrize(("find", "mark"), [(_hangs, "timed_out"), (_waits, "timed_out"), (_breaks, "failed")])
+async def _loses(ask: Asked) -> Sequence[int]:
+    """What the driver does when a statement is cancelled while it is being sent."""
+    ask.tx.connection.pgconn.finish()
+    return await _waits(ask)
+
+
+@pytest.mark.parametrize(
+    ("find", "mark"),
+    [(_hangs, "timed_out"), (_waits, "timed_out"), (_loses, "timed_out"), (_breaks, "failed")],
+)
 async def test_a_strategy_that_hangs_or_breaks_brings_nothing_and_costs_the_others_nothing(
     database: store.Database, find: Any, mark: str
 ):

@@ -36,6 +36,7 @@ from ukai.context.view import View, with_vectors
 from ukai.context.view import read as read_view
 from ukai.kit import canonical, handle, words
 from ukai.llm import tokens
+from ukai.store.failures import DatabaseAway
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +115,8 @@ class _Call:
     kept: caching.Views
     secret: bytes = b""
     given: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    late: frozenset[str] = frozenset()
+    """Strategies that ran out of time."""
     ms: dict[str, float] = field(default_factory=dict[str, float])
     _lap: float = field(default_factory=time.perf_counter)
 
@@ -125,7 +128,15 @@ class _Call:
         self.question = (self.request.question, self.settings, tuple(self.strategies.items()))
 
     async def made(self, db: store.Database) -> Made:
-        return await self._known(db) or await self._anew(db)
+        if (known := await self._known(db)) is not None:
+            return known
+        try:
+            return await self._anew(db)
+        except DatabaseAway:
+            # A statement that is cancelled while it is being sent costs its connection: once more, without what hung.
+            if not self.late:
+                raise
+            return await self._anew(db)
 
     async def _known(self, db: store.Database) -> Made | None:
         """The document that was made before, of the words that may be read now; None where anything has changed.
@@ -233,10 +244,11 @@ class _Call:
     ) -> tuple[Sequence[retrieval.Step], Sequence[Candidate]]:
         """What retrieval comes to: anew, or as it did for the same question while nothing has changed since."""
         if self.past is not None:
-            return await retrieval.run(ask, self.strategies, without=self.past.without)
+            return await retrieval.run(ask, self.strategies, without=self.past.without | self.late)
         known = answers.get(self.question)
         if known is None:
-            graph, candidates = known = await retrieval.run(ask, self.strategies)
+            graph, candidates = known = await retrieval.run(ask, self.strategies, without=self.late)
+            self.late |= {s.strategy for s in graph if s.timed_out}
             if _is_whole(graph):
                 answers.keep(self.question, ([replace(step, ms=0.0) for step in graph], candidates))
         return known

@@ -71,10 +71,10 @@ def _note(found: dict[int, tuple[str, ...]], name: str, rows: Sequence[int]) -> 
 async def _one(ask: Asked, name: str, strategy: Strategy) -> tuple[Step, Sequence[int]]:
     started = time.perf_counter()
     timed_out, failed, rows = False, "", list[int]()
-    fired = False
+    fired, limit = False, asyncio.timeout(strategy.timeout_ms(ask.settings) / 1_000)
     try:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(asyncio.timeout(strategy.timeout_ms(ask.settings) / 1_000))
+            await stack.enter_async_context(limit)
             fired = strategy.fires(ask)
             if fired and strategy.reads(ask):
                 await stack.enter_async_context(ask.tx.savepoint())
@@ -82,7 +82,9 @@ async def _one(ask: Asked, name: str, strategy: Strategy) -> tuple[Step, Sequenc
     except TimeoutError:
         timed_out = True
     except Exception as error:  # whatever a strategy does must not cost the others' work
-        failed = type(error).__name__
+        # What is cancelled while it is being sent ends with a connection that is lost.
+        timed_out = limit.expired()
+        failed = "" if timed_out else type(error).__name__
     cap = strategy.cap(ask.settings)
     step = Step(
         strategy=name,

@@ -107,7 +107,7 @@ def _create_database(alive: Server) -> None:
     try:
         with server.opened(alive.socket_dir) as connection:
             connection.execute(f'create database "{address.NAME}"'.encode())
-    except errors.DuplicateDatabase:
-        return
+    except (errors.DuplicateDatabase, errors.UniqueViolation):
+        return  # the second: whoever was killed had sent it, too, and the server was still at it
     except psycopg.OperationalError as error:
         raise DatabaseAway(f"the embedded server went away while its database was made: {error}") from error
