@@ -77,3 +77,14 @@ def test_every_output_is_on_the_page():
 def test_the_product_s_own_tools_are_declared_like_any_other():
     assert len(PROVIDED) == 8
     assert all(spec.input_schema["type"] == "object" and spec.description for spec in PROVIDED.values())
+
+
+def test_the_page_of_the_sample_company_names_its_guardrails():
+    company = DOCS.parent / "examples" / "harbor-apis"
+    rules = {path.stem for path in (company / "guardrails").glob("*.md")}
+
+    named = re.search(r"Five guardrails: (.*?)\.\n", (company / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+
+    assert named is not None
+    assert set(re.findall(r"`([\w-]+)`", named[1])) == rules
+    assert len(rules) == 5
