@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -228,14 +229,15 @@ def nightly(path: Path) -> Iterator[Verdict]:
     recall = loading.whole(workspace.locate(path)).catalog.settings.context.recall
     if recall is None:
         return
-    found = asyncio.run(_last_nights(db.site(path).reach()))
-    standing = nights.standing(recall, found, now=SystemClock().now())
+    now = SystemClock().now()
+    found = asyncio.run(_last_nights(db.site(path).reach(), now))
+    standing = nights.standing(recall, found, now=now)
     yield Verdict(check="nightly recall", state=standing.state, said=standing.said, hint=standing.hint)
 
 
-async def _last_nights(url: str) -> list[nights.Night]:
+async def _last_nights(url: str, now: datetime) -> list[nights.Night]:
     async with store.connect(url, max_size=2) as database:
-        return await nights.last(database, limit=1)
+        return await nights.last(database, limit=1, until=now)
 
 
 Check = Callable[[Path], Iterator[Verdict]]

@@ -91,21 +91,22 @@ async def measured(db: store.Database, *, running: int, waiting: int, at: dateti
     METRICS.set(names.ANN_CHECKED, to=checked)
     if share is not None:
         METRICS.set(names.ANN_RECALL, to=share)
-    _recalled(await nights.last(db, limit=2))
+    _recalled(await nights.last(db, limit=2, until=at))
 
 
 def _recalled(found: Sequence[nights.Night]) -> None:
     """The last night, and the last that was measured: a gauge keeps what a failure does not change."""
     if found:
         METRICS.set(names.RECALL_FAILED, to=found[0].state == "failed")
-    measured = next((n for n in found if n.state == "done"), None)
+    measured = next((n for n in found if n.usable), None)
     if measured is None:
         return
     METRICS.set(names.RECALL_AT, to=measured.slot.timestamp())
     METRICS.set(names.RECALL_FELL, measured.name, to=len(measured.alerts))
-    METRICS.set(names.RECALL, measured.name, "end_to_end", "", to=measured.figures["end_to_end"])
+    if "end_to_end" in measured.figures:
+        METRICS.set(names.RECALL, measured.name, "end_to_end", "", to=measured.figures["end_to_end"])
     for figure in ("usable", "recall"):
-        for budget, value in measured.figures[figure].items():
+        for budget, value in measured.figures.get(figure, {}).items():
             METRICS.set(names.RECALL, measured.name, figure, budget, to=value)
 
 
