@@ -18,6 +18,7 @@ from tests.access import oracle, worlds
 from tests.access.test_cases import AGENTS, FOLDER, LINES, RECORDS
 from ukai import access
 from ukai.access import OwningEdge
+from ukai.access.record import includes
 from ukai.kit import glob
 
 OWNING = (
@@ -114,6 +115,21 @@ def found(connection: psycopg.Connection, rights: access.Rights) -> set[str]:
     return one_by_one
 
 
+def agree_on_fields(connection: psycopg.Connection, rights: access.Rights, records: dict[str, access.Record]) -> None:
+    """What is read of some record, of all that are read at all, and of each."""
+    reading = rights.reading
+    for field in (*worlds.FIELDS, "state"):
+        text, params = rights.sql_field(field, "n", OWNING)
+        listed = [t for t in (*worlds.TYPES, "Ghost") if includes(reading.listed(t), field)]
+        found = keys(connection, f"n.alive and n.type = any(%s) and {text}", [listed, *params])
+        having = {key: r for key, r in records.items() if field in r.fields}
+        shown = {key for key, r in having.items() if includes(rights.fields(r), field)}
+        assert found & having.keys() == shown
+        assert all(reading.most(having[key].type, frozenset((field,))) for key in shown)
+        sure = {key for key, r in having.items() if reading.always(r.type, field) and rights.read(r).allowed}
+        assert sure <= shown
+
+
 def keys(connection: psycopg.Connection, text: str, params: Any) -> set[str]:
     return {row[0] for row in connection.execute(f"select n.key from node n where {text}", params)}  # type: ignore
 
@@ -131,6 +147,7 @@ def test_sql_and_python_find_the_same_records(connection, groups, policies, one,
         records = loaded(connection)
 
         assert found(connection, rights) == {key for key, r in records.items() if rights.read(r).allowed}
+        agree_on_fields(connection, rights, records)
     finally:
         connection.rollback()
 
@@ -149,6 +166,7 @@ def test_sql_and_python_agree_along_owning_edges(connection, policies, nodes, ed
         records = loaded(connection)
 
         assert found(connection, rights) == {key for key, r in records.items() if rights.read(r).allowed}
+        agree_on_fields(connection, rights, records)
     finally:
         connection.rollback()
 

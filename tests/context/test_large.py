@@ -12,7 +12,7 @@ from tests.context import world
 from tests.context.test_composing import QUESTION, compose, handles
 from tests.context.test_no_leak import told
 from tests.context.test_reading import company
-from tests.context.world import ANN, APPROXIMATE, BEN, CLOCK
+from tests.context.world import ANN, APPROXIMATE, BEN, CLOCK, TESS
 from ukai import store
 from ukai.context import cache, index
 from ukai.context.rows import compositions
@@ -171,3 +171,37 @@ async def test_a_scope_too_large_for_a_view_has_what_lies_near_for_whoever_was_g
     ways = [next((s.way for s in made.report.graph if s.strategy == "embedding"), "") for made in (without, granted)]
     assert (handles(without), ways[1]) == (set(), "approximate")
     assert handles(granted)
+
+
+OWN = """
+  - {id: own, allow: read, records: {types: [Firm]}, to: ["group:analysts"], where: {owner: caller.email}}
+"""
+"""Of her own firms Tess may read the description, too: her fields hang on the record."""
+NEAR = """
+  - {id: close, allow: approximate, to: ["group:analysts"]}
+"""
+ONE = replace(LARGE, in_memory=1, composition_cap=2, near=2)
+
+
+@pytest.mark.parametrize("policies", ["", OWN, NEAR, OWN + NEAR], ids=["fixed", "by record", "near", "near by record"])
+async def test_a_hidden_field_of_a_seen_record_moves_nothing_in_a_scope_too_large_for_a_view(
+    database: store.Database, policies: str
+):
+    w = await company(database)
+    await w.write(world.firm("tess", TESS, name="Elm Hall", description="A zebra farm."))
+    await indexed(w)
+
+    async def all_of() -> list[Any]:
+        cache.of(database)._kept.clear()  # pyright: ignore[reportPrivateUsage]
+        asked = ("zebra", "zebra farm walrus", "Mills of Birch Yard?")
+        made = [await compose(w, TESS, q, settings=s, policies=policies) for q in asked for s in (ONE, LARGE)]
+        return [(told(m), handles(m)) for m in made]
+
+    before = await all_of()
+    hidden = ("zebra", "zebra farm walrus zebra farm", "Mills of Birch Yard?")
+    for said in hidden:
+        await w.write(*(world.change(f"Firm#{key}", description=said) for key in ("alder", "birch", "cedar")))
+        await indexed(w)
+        assert await all_of() == before, said
+
+    assert ("Firm#tess" in before[0][1]) == (OWN in policies)

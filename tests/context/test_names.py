@@ -9,7 +9,7 @@ import pytest
 from tests.context import world
 from tests.context.world import ANN, BEN, MIRA, TESS, firm, memo
 from ukai import store
-from ukai.context import names, told
+from ukai.context import names, rows, told
 from ukai.context.scope import Scope
 
 
@@ -150,3 +150,38 @@ async def test_what_may_not_be_told_moves_nothing_that_is_told(database: store.D
         await w.write(firm(f"h{i}", BEN, name=name), *memo(f"h{i}", "cedar", "x", title=rng.choice(["Cedar", "Dorn"])))
         await w.follow()
         assert [await tells(w, q) for q in questions] == before, name
+
+
+ZED = "zed@x.example"
+KEYS = f"""
+  - {{id: keys, allow: read, records: {{types: [Firm]}}, to: [{ZED}], fields: [key, tier]}}
+  - {{id: whole, allow: read, records: {{types: [Memo]}}, to: [{ZED}]}}
+"""
+
+
+async def test_a_name_that_the_reader_may_not_read_names_nothing_and_takes_no_place(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    """Zed may read memos as a whole, and of firms not what they are called."""
+    monkeypatch.setattr(names, "MOST_CALLED", 3)
+    w = await company(database)
+    await w.write(*(firm(f"z{n}", name="Alder Works") for n in range(5)))
+    await w.write(*memo("z", "birch", "x", title="Alder Works", readers=["public"]))
+    await w.follow()
+    reader = world.reader(ZED, more=KEYS)
+
+    async with w.db.snapshot() as tx:
+        found = await names.named(tx, "What about Alder Works?", reader=reader, types=w.types)
+        seen = await rows.called(tx, reader.clause, folded=["alder works"], first=[], limit=9)
+
+    assert len(seen) == 7
+    assert [n.node.handle for n in found] == ["Memo#z"]
+
+
+@pytest.mark.parametrize("space", ["\t\n", "\x0b\x0c\r", "\x1c\x1d\x1e\x1f", "\x85\xa0", "\u1680\u2000\u200a\u3000"])
+async def test_a_name_is_known_by_its_field_whatever_space_is_in_it(database: store.Database, space: str):
+    w = await company(database)
+    await w.write(firm("elm", TESS, name=f"{space}Elm{space} Hall Works{space}"))
+    await w.follow()
+
+    assert await named(w, "Elm Hall Works", TESS) == {"Firm#elm": "Elm Hall Works"}

@@ -127,6 +127,29 @@ async def test_a_passage_of_a_field_that_may_not_be_read_is_not_found(database: 
     assert "maker" not in canonical.dumps([i.as_json() for i in items])
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
+async def test_passages_of_fields_that_may_not_be_read_count_nowhere_and_take_no_place(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch, is_whole: bool
+):
+    """Tess may read a description of her own firms alone."""
+    own = (
+        '\n  - {id: own, allow: read, records: {types: [Firm]}, to: ["group:analysts"], where: {owner: caller.email}}\n'
+    )
+    reader = world.reader(TESS, more=own)
+    monkeypatch.setattr(searching, "WHOLE_SCOPE", 10 if is_whole else 3)
+    monkeypatch.setattr(searching, "CANDIDATES", 3)
+    w = await company(database)
+    await w.write(*(firm(f"q{n}", name=f"Zebra {n}") for n in range(5)), firm("own", TESS, description="A zebra."))
+    await w.follow()
+
+    before = [i.as_json() for i in await found(w, "zebra", reader=reader)]
+    await w.write(*(world.change(f"Firm#{key}", description="A zebra. " * 900) for key in ("alder", "birch", "cedar")))
+    await w.follow()
+
+    assert [i.as_json() for i in await found(w, "zebra", reader=reader)] == before
+    assert "Firm#own/description" in {i["handle"] for i in before}
+
+
 async def test_what_is_hidden_and_what_is_not_there_are_read_alike(database: store.Database):
     w = await company(database)
 

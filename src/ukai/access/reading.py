@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ukai.access.field_policy import Allowlist
-from ukai.access.record import ALL, NONE, Fields, Record, common, union
+from ukai.access.record import ALL, NONE, Fields, Record, common, includes, union
 from ukai.access.rule import Member
 
 
@@ -53,6 +53,20 @@ class Reading:
                 if not rule.where and rule.paths is None:
                     left = NONE if rule.policy.fields is ALL else left - rule.policy.fields
         return left
+
+    def always(self, type: str, field: str) -> bool:
+        """Whether the field is read of every record of the type that is read at all. May say no where it is."""
+        for member in self.members:
+            side = member.side(type)
+            reaching = (*side.allows, *(r for r in member.allows if r.policy.and_owned))
+            granting = [r for r in reaching if includes(r.policy.fields, field)]
+            is_granted = any(r in side.allows and not r.where and r.paths is None for r in granting)
+            withholding = (*side.partial, *(r for r in member.partial if r.policy.and_owned))
+            if not is_granted and len(granting) < len(reaching):
+                return False
+            if any(includes(r.policy.fields, field) for r in withholding):
+                return False
+        return bool(self.members) and includes(self.listed(type), field)
 
     def is_open(self, record: Record) -> bool:
         """Whether the record is read at all; single fields may still be withheld."""

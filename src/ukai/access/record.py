@@ -54,6 +54,11 @@ class OwningEdge:
     """The end that receives the rights: `owns: to` in a domain makes the `from` end owned."""
 
 
+def includes(fields: Fields, field: str) -> bool:
+    """Whether it is one of them."""
+    return fields is ALL or field in fields
+
+
 def common(one: Fields, other: Fields) -> Fields:
     """The fields in both."""
     if one is ALL:

@@ -117,6 +117,11 @@ class Rights:
         clause = rows.readable(self.reading.members, types=self._bound, alias=alias, owning=owning)
         return clause.text, list(clause.params)
 
+    def sql_field(self, field: str, alias: str = "n", owning: Sequence[OwningEdge] = ()) -> tuple[str, list[Any]]:
+        """Like `sql`, for the records of which they may read this field, as far as their field policies list it."""
+        clause = rows.showing(self.reading.members, field, alias=alias, owning=owning)
+        return clause.text, list(clause.params)
+
     def sql_among(
         self, ids: tuple[str, Sequence[Any]], owning: Sequence[OwningEdge] = ()
     ) -> tuple[str, list[Any]] | None:

@@ -45,6 +45,16 @@ def among(
     return put(f"array(with {steps.text} {found})", steps, whole)
 
 
+def showing(members: Sequence[Member], field: str, *, alias: str, owning: Sequence[OwningEdge]) -> Clause:
+    """True for the rows of `node alias` of which every member may read this field, if its type has it and lists it."""
+    each: list[Clause] = []
+    for m in (member.about(field) for member in members):
+        withheld = Member(caller=m.caller, allows=(), denies=m.partial, partial=())
+        each.append(_Rendering(m, owning, owners.joined).whole(alias))
+        each.append(no(_Rendering(withheld, owning, owners.joined).is_denied(alias, OWNERS_DEPTH)))
+    return every(each) if members else FALSE
+
+
 def _by_all(
     members: Sequence[Member],
     types: frozenset[str] | None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ukai.access.caller import Caller
 from ukai.access.condition import Values
 from ukai.access.policy import Policy
-from ukai.access.record import ALL, NONE, OWNERS_DEPTH, Fields, Record, union
+from ukai.access.record import ALL, NONE, OWNERS_DEPTH, Fields, Record, includes, union
 
 Matcher = Callable[[str], object]
 
@@ -79,6 +79,13 @@ class Member:
             tuple(r for r in rules if about(r.policy)) for rules in (self.allows, self.denies, self.partial)
         )
         return Member(caller=self.caller, allows=allows, denies=denies, partial=partial)
+
+    def about(self, field: str) -> Member:
+        """The same caller with the rules that concern this field: grants of it, its denials, and those of all."""
+        allows, partial = (
+            tuple(r for r in rules if includes(r.policy.fields, field)) for rules in (self.allows, self.partial)
+        )
+        return Member(caller=self.caller, allows=allows, denies=self.denies, partial=partial)
 
     def is_reader(self, record: Record) -> bool:
         """Whether the record's readers, if its type declares any, name the caller or a group of theirs."""

@@ -15,7 +15,7 @@ from typing import Protocol
 from uuid import UUID
 
 from ukai import store
-from ukai.access import OwningEdge, Record, Rights
+from ukai.access import ALL, OwningEdge, Record, Rights
 from ukai.context import rows
 from ukai.context.scope import Scope
 from ukai.graph import schema
@@ -93,6 +93,47 @@ class CompiledScope:
         covered = [_covered(s) for s in self.scopes] or [("false", [])]
         return " and ".join(c[0] for c in covered), [p for c in covered for p in c[1]]
 
+    def passages(self, types: Mapping[str, schema.Type], field: str = "p.field") -> rows.Clause:
+        """`clause` for statements about passages: true where the caller may read the passage's field, too.
+
+        `field` is what the statement calls that field.
+        """
+        if self._is_whole(types):
+            return self.clause
+        texts = [(t.type, f) for t in types.values() for f in _texts(t)]
+        return rows.also(self.clause, self._shown(texts, field))
+
+    def called(self, types: Mapping[str, schema.Type], names: Sequence[str]) -> rows.Clause:
+        """`clause` for statements about `called c`: true where one of the fields `names` says it and may be read."""
+        if self._is_whole(types):
+            return self.clause
+        said: list[rows.Clause] = []
+        for name in names:
+            text, params = self._shown([(t.type, name) for t in types.values() if name in t.by_key], f"'{name}'")
+            said.append((f"({text} and {_SAID})", [*params, name]))
+        return rows.also(self.clause, _some(said))
+
+    def _is_whole(self, types: Mapping[str, schema.Type]) -> bool:
+        return all(self.rights.reading.fixed(t) is ALL for t in types)
+
+    def _shown(self, texts: Sequence[tuple[str, str]], field: str) -> rows.Clause:
+        """True where the type of `node n` and `field` are one of `texts` and the caller may read that field of it.
+
+        Rows are asked only about fields that may be read of some records of a type and not of all.
+        """
+        reading = self.rights.reading
+        always = [t for t in texts if reading.always(*t)]
+        shown = [_pairs(always, field)]
+        unsure = [t for t in texts if not reading.always(*t) and reading.most(t[0], frozenset(t[1:]))]
+        asked = {f: self.rights.sql_field(f, "n", self.owning) for f in sorted({f for _, f in unsure})}
+        while unsure:
+            clause = asked[unsure[0][1]]
+            alike = [t for t in unsure if asked[t[1]] == clause]
+            unsure = [t for t in unsure if asked[t[1]] != clause]
+            text, params = _pairs(alike, field)
+            shown.append((f"({text} and {clause[0]})", [*params, *clause[1]]))
+        return _some(shown)
+
     def covers(self, node: Named) -> bool:
         """Whether all scopes cover the record: the same rule as in `clause`, without the rights."""
         place, tests = f"{node.path or ''}/", self._tests
@@ -149,6 +190,24 @@ class CompiledScope:
         anything = replace(self.rights, allowlist=type(self.rights.allowlist)(), types=None)
         text, params = rows.owned_by(anything.sql("r", ()), self.owning)
         return f"n.id in ({text})", params
+
+
+def _texts(kind: schema.Type) -> tuple[str, ...]:
+    """The fields whose texts are passages."""
+    return kind.text if kind.passages is None else (*kind.text, kind.passages.source)
+
+
+_SAID = (
+    r"c.name = btrim(regexp_replace(n.props ->> %s, "
+    r"'[\u0009-\u000d\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'))"
+)
+"""As names are kept: without the space around them, and with one blank where Python sees space."""
+
+
+def _pairs(texts: Sequence[tuple[str, str]], field: str) -> rows.Clause:
+    """True where the type of `node n` and `field` are one of `texts`. `is true` keeps it from becoming a join."""
+    text = f"((n.type, {field}) in (select unnest(%s::text[]), unnest(%s::text[]))) is true"
+    return f"({text})", [[t for t, _ in texts], [f for _, f in texts]]
 
 
 def _written(scope: Scope) -> list[list[str]]:

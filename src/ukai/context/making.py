@@ -378,8 +378,8 @@ async def _wide(
     ann = None
     if library.cache is not None and scope.rights.approximate:
         vector = (await asyncio.to_thread(library.cache.embedder.embed, [question]))[0]
-        ann = await near_to(tx, scope, vector, settings)
-    near = await listing.matching(tx, scope.clause, words.terms(question), settings.composition_cap)
+        ann = await near_to(tx, scope, library.types, vector, settings)
+    near = await listing.matching(tx, scope.passages(library.types), words.terms(question), settings.composition_cap)
     named = await names.named(tx, question, reader=scope, types=library.types)
     owned = await rows.under(tx, scope.clause, [n.node.id for n in named], scope.owning, settings.composition_cap)
     pinned = await rows.by_handle(tx, [h for name in sorted(scope.pinned) if (h := handle.parse(name)) is not None])
@@ -396,7 +396,8 @@ async def _ann_recall(ask: Asked) -> float | None:
     drawn = int.from_bytes(hashlib.sha256(ask.question.encode("utf-8", "surrogatepass")).digest()[:4]) / 2**32
     if drawn >= ask.settings.ann_sample:
         return None
-    exact = await listing.nearest_exactly(ask.tx, ask.scope.clause, ask.ann.vector, len(ask.ann.found))
+    readable = ask.scope.passages(ask.types, listing.FIELD)
+    exact = await listing.nearest_exactly(ask.tx, readable, ask.ann.vector, len(ask.ann.found))
     # Of several that are equally near any one is right.
     least = min((cosine for _, _, cosine in exact), default=0.0) - 1e-9
     return sum(cosine >= least for _, _, cosine in ask.ann.found) / len(exact) if exact else None

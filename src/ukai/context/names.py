@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from ukai import store
@@ -44,6 +45,11 @@ def rows_of(node: rows.Node) -> Iterator[tuple[UUID, str, str, str]]:
             return
 
 
+def _said(fields: Mapping[str, Any]) -> list[str]:
+    """What a record with these fields is called, as `called` keeps it."""
+    return [" ".join(value.split()) for field in FIELDS if isinstance(value := fields.get(field), str)]
+
+
 async def named(
     tx: store.Transaction, question: str, *, reader: CompiledScope, types: Mapping[str, schema.Type]
 ) -> list[Named]:
@@ -54,11 +60,12 @@ async def named(
     tokens = _tokens(question)
     said_spans = spans(question)
     capitals = openings(question)
-    found = await rows.called(tx, reader.clause, folded=said_spans, first=list(capitals), limit=MOST_CALLED)
+    is_called = reader.called(types, FIELDS)
+    found = await rows.called(tx, is_called, folded=said_spans, first=list(capitals), limit=MOST_CALLED)
     by_handle = await _by_handle(tx, question, tokens, types)
     known = await reader.seen(tx, [*(n for _, n in found), *(n for _, n in by_handle)])
     result = [Named(node=n, said=said, whole=True) for said, n in by_handle if n.id in known]
-    sayable = [(name, n) for name, n in found if (r := known.get(n.id)) and not r.fields.keys().isdisjoint(FIELDS)]
+    sayable = [(name, n) for name, n in found if (r := known.get(n.id)) and name in _said(r.fields)]
     whole = [(name, n) for name, n in sayable if is_said(name, said_spans)]
     result += [Named(node=n, said=name, whole=True) for name, n in whole]
     taken = {w for name, _ in whole for w in words.words(name)}

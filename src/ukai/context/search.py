@@ -83,17 +83,18 @@ async def search(
     considered = len(near)
     if len(hits) < limit:
         inside = set(owned)
-        scope = await _readable(tx, await _scope(tx, question, reader), reader, only)
+        scope = await _readable(tx, await _scope(tx, question, reader.passages(types)), reader, only)
         far = [f for f in scope if f.node not in inside]
         hits += await _ranked(tx, question, far, cache, limit - len(hits))
         considered += len(far)
     return Result(asked=asked, named=tuple(named), owned=tuple(owned), hits=tuple(hits), considered=considered)
 
 
-async def _scope(tx: store.Transaction, question: str, reader: Reader) -> list[rows.Found]:
-    if await rows.count_passages(tx, reader.clause, WHOLE_SCOPE + 1) <= WHOLE_SCOPE:
-        return await rows.all_passages(tx, reader.clause)
-    found = await rows.matching_passages(tx, reader.clause, words.terms(question), CANDIDATES)
+async def _scope(tx: store.Transaction, question: str, readable: rows.Clause) -> list[rows.Found]:
+    """`readable` asks for the field of a passage, too: what is hidden counts nowhere and takes no place."""
+    if await rows.count_passages(tx, readable, WHOLE_SCOPE + 1) <= WHOLE_SCOPE:
+        return await rows.all_passages(tx, readable)
+    found = await rows.matching_passages(tx, readable, words.terms(question), CANDIDATES)
     return sorted(found, key=lambda f: (f.type, f.key, f.ordinal))
 
 

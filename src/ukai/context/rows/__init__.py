@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
@@ -12,67 +12,14 @@ from uuid import UUID
 from ukai.access import OWNERS_DEPTH, OwningEdge, Record
 from ukai.context.counted import Counted
 from ukai.context.passages import Passage
+from ukai.context.rows.clauses import Clause as Clause
+from ukai.context.rows.clauses import Together as Together
+from ukai.context.rows.clauses import also as also
+from ukai.context.rows.clauses import among, array, those
+from ukai.context.rows.clauses import filtering as filtering
+from ukai.context.rows.clauses import scanned as scanned
 from ukai.kit import canonical, handle, light
 from ukai.store import Transaction
-
-Clause = tuple[str, Sequence[Any]]
-"""What `Rights.sql("n", owning)` gives: text that is true for readable rows of `node n`, and its parameters."""
-
-
-class Together(Clause):
-    """A clause along owners, with a second form for many rows, which asks each owner once and not for each row."""
-
-    among: Callable[[Clause], Clause]
-    """Of an array of ids the array of those that may be read."""
-    covered: Clause
-    """What else the clause asks of `node n`."""
-    candidates: Clause
-    """Selects the ids of all rows for which the clause can hold, cheaply found."""
-
-    def __new__(
-        cls, clause: Clause, *, among: Callable[[Clause], Clause], covered: Clause, candidates: Clause
-    ) -> Together:
-        made = super().__new__(cls, clause)
-        made.among, made.covered, made.candidates = among, covered, candidates
-        return made
-
-
-def scanned(readable: Clause) -> Clause:
-    """`readable` for a statement that would look at every row of `node`."""
-    return among(readable, readable.candidates) if isinstance(readable, Together) else readable
-
-
-def filtering(readable: Clause) -> tuple[Clause, Clause]:
-    """What a statement begins with, and then `readable`, where something else leads to the rows of `node`.
-
-    Looked up in a table of hashes: of an array PostgreSQL expects ten ids, and goes through it for each row.
-    """
-    if not isinstance(readable, Together):
-        return ("", ()), readable
-    text, params = readable.among(_array_of(readable.candidates))
-    begin = f"with readable as materialized (select {text} as ids) ", params
-    return begin, ("(n.id in (select unnest((select ids from readable)::uuid[]))) is true", ())
-
-
-def among(readable: Clause, selected: Clause) -> Clause:
-    """`readable` for a statement about rows whose ids are all `selected`."""
-    return _among(readable, _array_of(selected))
-
-
-def those(readable: Clause, ids: Sequence[UUID]) -> Clause:
-    """`readable` for a statement about these rows."""
-    return _among(readable, ("%s::uuid[]", [_array(ids)]))
-
-
-def _among(readable: Clause, ids: Clause) -> Clause:
-    if not isinstance(readable, Together):
-        return readable
-    (covered, values), (text, params) = readable.covered, readable.among(ids)
-    return f"({covered} and n.id = any({text}))", [*values, *params]
-
-
-def _array_of(selected: Clause) -> Clause:
-    return f"array({selected[0]})", selected[1]
 
 
 def owned_by(roots: Clause, owning: Sequence[OwningEdge]) -> Clause:
@@ -294,7 +241,7 @@ async def _owned(
         "and n.id in (select id from step except select unnest(%s::uuid[])) "
         'order by n.type, n.key collate "C"'
     )
-    return await first(tx, readable, (ordered, [_array(by), *more, _array(known)]), limit)
+    return await first(tx, readable, (ordered, [array(by), *more, array(known)]), limit)
 
 
 async def first(tx: Transaction, readable: Clause, ordered: Clause, limit: int) -> list[UUID]:
@@ -310,7 +257,7 @@ async def first(tx: Transaction, readable: Clause, ordered: Clause, limit: int) 
     for most in (2 * limit, None):
         text, params = ordered
         ids = [r[0] for r in await tx.fetch(f"{text} limit %s", (*params, most))]
-        source = "unnest(%s::uuid[]) with ordinality w (id, place)", [_array(ids)]
+        source = "unnest(%s::uuid[]) with ordinality w (id, place)", [array(ids)]
         found = await _first(tx, those(readable, ids), source, limit)
         if len(found) == limit or len(ids) != most:
             break
@@ -349,7 +296,7 @@ async def readable_nodes(tx: Transaction, readable: Clause, ids: Sequence[UUID])
     text, params = those(readable, ids)
     rows = await tx.fetch(
         f"select {_NODE} from node n where n.id = any(%s::uuid[]) and n.alive and {text} order by n.id",  # noqa: S608
-        (_array(ids), *params),
+        (array(ids), *params),
     )
     return _nodes(rows)
 
@@ -576,11 +523,6 @@ def _nodes(rows: Sequence[Sequence[Any]]) -> list[Node]:
             rows, values, strict=True
         )
     ]
-
-
-def _array(ids: Iterable[UUID]) -> str:
-    """As PostgreSQL writes arrays: many ids cost less as one text than one by one."""
-    return f"{{{','.join([i.hex for i in ids])}}}"
 
 
 def _found(row: Sequence[Any]) -> Found:

@@ -24,6 +24,8 @@ ORDER = "relaxed_order"
 """How it goes on where the first ones that it finds are too few under the clause."""
 SCANNED = 40_000
 """Neighbours that the approximate index looks at before it gives up: as many as twice the default."""
+FIELD = "(select p.field from passage p where p.node = v.node and p.part = v.part)"
+"""The field of `passage_vector v`, as a clause for `nearest` asks for it. A join would be planned before the index."""
 PIECE = 1_000
 """Rows that are made before others get their turn."""
 
@@ -180,7 +182,7 @@ def packed_edges(count: int, number: int) -> bytes:
 
 
 async def matching(tx: Transaction, readable: Clause, words: Sequence[str], limit: int) -> list[UUID]:
-    """Readable nodes with the passages that hold the most of `words`.
+    """Nodes with the readable passages that hold the most of `words`.
 
     Each row is ranked by itself alone, so that nothing a reader may not see moves what comes back.
     """

@@ -8,7 +8,7 @@ and what it gives is sorted again. Items too many to hold their vectors are not 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from ukai.context.clause import CompiledScope
 from ukai.context.rows import views
 from ukai.context.settings import Settings
 from ukai.context.strategies.asked import Asked, Near, Strategy
+from ukai.graph import schema
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,10 +47,16 @@ def _is_held(ask: Asked) -> bool:
     return ask.view.vectors is not None
 
 
-async def near_to(tx: store.Transaction, scope: CompiledScope, vector: NDArray[np.float32], settings: Settings) -> Near:
-    """What the approximate index says lies near `vector` in the scope."""
-    given = [float(x) for x in vector]
-    return Near(found=await views.nearest(tx, scope.clause, given, settings.near), vector=given)
+async def near_to(
+    tx: store.Transaction,
+    scope: CompiledScope,
+    types: Mapping[str, schema.Type],
+    vector: NDArray[np.float32],
+    settings: Settings,
+) -> Near:
+    """What the approximate index says lies near `vector` in the scope: passages whose field may be read."""
+    readable, given = scope.passages(types, views.FIELD), [float(x) for x in vector]
+    return Near(found=await views.nearest(tx, readable, given, settings.near), vector=given)
 
 
 async def _approximately(ask: Asked, vectors: NDArray[np.float32]) -> Sequence[int]:
@@ -57,7 +64,7 @@ async def _approximately(ask: Asked, vectors: NDArray[np.float32]) -> Sequence[i
     cosines: list[np.ndarray] = []
     taken: dict[int, None] = {}
     for vector in vectors:
-        near = await near_to(ask.tx, ask.scope, vector, ask.settings)
+        near = await near_to(ask.tx, ask.scope, ask.types, vector, ask.settings)
         ask.ann = ask.ann or near
         found: dict[int, float] = {}
         for node, part, cosine in near.found:
