@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import jinja2
 import pytest
@@ -75,6 +77,16 @@ TOO_MUCH = (
     "{% set a %}{{ text }}{% endset %}" + "{% set a %}{{ a }}{{ a }}{% endset %}" * 20 + "{{ a }}",
     "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
     "{{ ['a', 'b']|sum(start=[]) }}",
+    *(
+        f"{{{{ '{'a' * 40}'|{x} }}}}" * 200
+        + TWICE.replace("X", "{% for c in fields %}{% for d in fields %}{% endfor %}{% endfor %}")
+        for x in ("indent(-9999)", "tojson(indent=-9999)", "_paid(-9999)")
+    ),
+    TWICE.replace("X", "{% for c in text|slice(2000) %}{% endfor %}"),
+    TWICE.replace("X", "{% if a is string %}{% endif %}" * 30),
+    TWICE + "{% set b = t ~ 'b' ~ t %}" + "{{ t.METHOD(b)|length }}".replace("METHOD", "rpartition"),
+    TWICE + "{{ t.strip(t ~ 'z')|length }}",
+    TWICE + "{{ t|trim(t ~ 'z')|length }}",
 )
 AT_ONCE = tuple(
     "{% set t = text %}" + "{% set t = t ~ t %}" * 8 + f"{{{{ {x} }}}}"
@@ -86,6 +98,15 @@ LONG = (
     *("{{ text|wordwrap(1, wrapstring=text) }}", "{{ [1]|batch(9999999, 1)|list }}", "{{ fields|random }}"),
     "{% set n = namespace(n=2) %}{% for a in fields %}{% for b in fields %}{% set n.n = n.n + n.n %}{% endfor %}"
     "{% endfor %}",
+    "{% set n = namespace(n=2) %}{% for a in fields %}{% for b in fields %}{% set n.n = n.n - (0 - n.n) %}{% endfor %}"
+    "{% endfor %}",
+    "{% set t = 'ffff' %}" + "{% set t = t ~ t %}" * 9 + "{{ t|int(0, 16) // 3 }}",
+    "{% set t = 'ffff' %}" + "{% set t = t ~ t %}" * 9 + "{{ t|int(0, 16) is divisibleby 3 }}",
+    *(
+        f"{{{{ text|list|{x}|list|length }}}}".replace("P", ".".join("0" * 99))
+        for x in ("map(attribute='P')", "sort(attribute='P')", "unique(false, 'P')", "groupby('P')", "selectattr('P')")
+    ),
+    *("{{ {(1,): 2} }}", "{{ fields[(1, 2)] }}", "{{ fields[1, 2] }}", "{{ {'a': 1}[text|list] }}"),
 )
 
 
@@ -113,11 +134,110 @@ def test_nothing_large_is_made_before_it_is_known_to_be_too_much():
     assert peak < 5_000_000
 
 
+LEVELS = 20
+"""Pairs of pairs: whoever reads them takes two to this many steps. That is a moment; at twice as many it is a year."""
+PAIRS = "{% set n = namespace(x=(1,)) %}{% for e in elements %}{% set n.x = X %}{% endfor %}"
+NESTED = (
+    *("(n.x, n.x)", "[n.x, n.x]", "{'a': n.x, 'b': n.x}", "{'a': n.x, 'b': n.x}.items()", "dict(a=n.x, b=n.x)"),
+    *("{}.fromkeys('ab', n.x)", "(n.x,)|batch(2, n.x)|list", "[n.x, n.x]|map('list')|list", "(1, n.x, n.x)[1:]"),
+)
+
+
+@pytest.mark.parametrize("nested", NESTED)
+def test_what_holds_itself_many_times_over_ends_where_it_grows(nested: str):
+    with pytest.raises(sandbox.TooMuch):
+        sandbox.Sandbox().rendered(PAIRS.replace("X", nested), {"elements": list(range(LEVELS))})
+
+
+def test_what_is_seen_through_a_view_is_weighed_each_time_it_is_written():
+    source = "{% set v = {'a': text}.values() %}{{ v }}"
+    given = {"text": "x" * (sandbox.UNITS // 4)}
+
+    assert sandbox.Sandbox().rendered(source, given).startswith("dict_values(['xx")
+    with pytest.raises(sandbox.TooMuch):
+        sandbox.Sandbox().rendered(source + "{{ v }}" * 9, given)
+
+
+def test_what_a_template_keeps_by_name_is_no_text():
+    source = "{% set n = namespace(a=1) %}" + "{% set n = namespace(a=n, b=n) %}" * 10 + "{{ n }}{{ n ~ '' }}"
+
+    assert sandbox.Sandbox().rendered(source, {}) == "<Namespace>" * 2
+
+
+def test_a_list_that_grows_by_one_costs_what_it_grows_by():
+    source = "{% set n = namespace(x=[]) %}{% for e in elements %}{% set n.x = n.x + [e] %}{% endfor %}{{ n.x|length }}"
+    elements = [{"name": str(n), "fields": {"a": n}} for n in range(300)]
+
+    assert sandbox.Sandbox().rendered(source, {"elements": elements}) == "300"
+
+
+def test_a_template_is_read_once_whatever_asks_for_it(monkeypatch: pytest.MonkeyPatch):
+    read: list[str] = []
+    parse = sandbox.Sandbox._parse
+
+    def counted(self: sandbox.Sandbox, source: str, *place: str | None) -> jinja2.nodes.Template:
+        read.append(source)
+        return parse(self, source, *place)
+
+    monkeypatch.setattr(sandbox.Sandbox, "_parse", counted)
+    once, wrong = "Read once. {{ text }}", "Read once, and wrong. {{ text"
+    for source in (once, wrong) * 3:
+        build.assembled([ITEM, MANY], shelf=shelf("active", {"Account/a1b2c3d4": source}))
+
+    assert read == [once, wrong]
+
+
+def test_reading_a_template_works_nothing_out():
+    source = "{{ 'a'|indent(9999) }}" * 15 + "{{ ('a', 'b') }}"
+    box = sandbox.Sandbox()
+
+    first = box.rendered(source, {})
+    left = box._here.left
+
+    assert box.rendered(source, {}) == first
+    assert box._here.left == left < sandbox.UNITS - 15 * 9999
+
+
+def test_a_template_that_is_too_long_is_never_read_and_lint_can_say_so():
+    fits = "x" * sandbox.LONGEST
+    sources = {"Account/a1b2c3d4": fits + "x", "Account/ffffffff": fits}
+
+    result = build.assembled([ITEM], shelf=shelf("active", sources))
+    found = templates.too_long(sources)
+
+    assert result.text == build.assembled([ITEM]).text
+    assert f"more than {sandbox.LONGEST} characters" in result.mismatches[0].problem
+    assert [(f.code, f.severity, f.where) for f in found] == [
+        ("too_long", "warning", "templates/Account/a1b2c3d4.md.j2:1:1")
+    ]
+
+
+def test_each_thread_has_units_of_its_own():
+    box, together = sandbox.Sandbox(), Barrier(2, timeout=30)
+    text = "x" * (sandbox.UNITS * 4 // 5)
+    given = {"text": text, "wait": together.wait}
+    wait = "{% set w = wait() %}"
+
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(lambda end: box.rendered(wait + "{{ text }}" + wait + end, given), ("a", "b")))
+        double = pool.submit(box.rendered, "{{ text }}" + wait * 2 + "{{ text }}", given)
+        together.wait()
+        box.rendered("another begins", {})
+        together.wait()
+
+    assert made == [text + "a", text + "b"]
+    assert isinstance(double.exception(), sandbox.TooMuch)
+
+
 USUAL = (
     "{% for k, v in fields|dictsort if k != 'f1' %}{{ loop.index }}/{{ loop.length }} {{ k }}: {{ v }}\n{% endfor %}",
     "{% macro m(k, v) %}{{ k }}: {{ v|upper }}{% endmacro %}{% for k in fields %}{{ m(k, fields[k]) }}{% endfor %}",
     "{{ text|replace('Body', 'B')|indent(2)|truncate(30) }} {{ text[:4] ~ '!' ~ 3 }} {{ 'B' in text and 1 < 2 < 3 }}",
     "{{ fields.values()|map('upper')|select('ne', 'X')|join(', ') }} {{ fields|length * 2 + 7 % 4 }}",
+    "{{ [fields]|map(attribute='f1')|list }} {{ [fields]|selectattr('f1')|list|length }}",
+    "{{ [fields]|join('.', 'f2') }} {% set a, b = 1, 2 %}{{ b - a }} {{ 1700000000000 // 1000 }}",
+    "{{ {'a': 1, 2: 'b', none: 3}[none] }} {{ (1, 'a', [2]) }}",
+    "{{ text.rpartition('.')[0] }} {{ text.strip(' .')|trim('B') }} {{ fields['f' ~ 1] }} {{ 'f3' in fields.keys() }}",
     "{% set parts = text.split('. ') %}{{ parts|first|lower }} {{ parts|unique|list|length }} {{ fields|tojson }}",
 )
 

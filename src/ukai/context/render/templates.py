@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal, cast, get_args
 
 from ukai.context import levels
-from ukai.context.render.sandbox import Sandbox, TooMuch
+from ukai.context.render import sandbox
 from ukai.context.sections import Unit
 from ukai.kit import suggest
 from ukai.kit.document import Document, pointer
@@ -69,10 +68,6 @@ class Bodies:
             self._mismatches[key, unit.id] = Mismatch(template=key, item=unit.id, problem=told)
         return plain
 
-    @cached_property
-    def _sandbox(self) -> Sandbox:
-        return Sandbox()
-
     def mismatches(self) -> tuple[Mismatch, ...]:
         """By template and item."""
         return tuple(self._mismatches[k] for k in sorted(self._mismatches))
@@ -94,9 +89,11 @@ class Bodies:
             ],
         }
         try:
-            return self._sandbox.rendered(self._shelf.sources[key], given).strip("\n"), ""
-        except TooMuch:
+            return sandbox.shared().rendered(self._shelf.sources[key], given).strip("\n"), ""
+        except sandbox.TooMuch:
             return None, "it cannot be rendered: it does too much, or makes too long a text"
+        except sandbox.Unreadable as error:
+            return None, f"it cannot be rendered: {error}"
         except Exception as error:  # whatever a template does, the plain body stands
             return None, f"it cannot be rendered: {type(error).__name__}"
 
@@ -107,6 +104,23 @@ def shelf(sources: Mapping[str, str], modes: object) -> Shelf:
     for kind, hashes in _mapping(modes).items():
         written |= {f"{kind}/{h}": m for h, m in _mapping(hashes).items() if m in MODES}
     return Shelf(sources=dict(sources), modes=written)
+
+
+def too_long(sources: Mapping[str, str]) -> list[Finding]:
+    """The templates, by `Type/hash`, that are never rendered for their length."""
+    return [
+        Finding(
+            code="too_long",
+            severity="warning",
+            where=f"templates/{key}.md.j2:1:1",
+            message=f"the template has {len(source)} characters and is not rendered: the plain body stands",
+            expected=f"at most {sandbox.LONGEST} characters",
+            received=str(len(source)),
+            hint="say less around the fields: a template makes the body of one thing",
+        )
+        for key, source in sorted(sources.items())
+        if len(source) > sandbox.LONGEST
+    ]
 
 
 def findings(doc: Document) -> list[Finding]:
