@@ -152,6 +152,25 @@ async def test_what_may_not_be_told_moves_nothing_that_is_told(database: store.D
         assert [await tells(w, q) for q in questions] == before, name
 
 
+@pytest.mark.parametrize(("fields", "expected"), [("name, title", {"Talk#t"}), ("title", set()), ("name", set())])
+async def test_a_hidden_name_does_not_tell_by_a_title_whether_it_is_there(
+    database: store.Database, fields: str, expected: set[str]
+):
+    """Yan may read titles of talks: a talk that has a name is not called by its title."""
+    w = await company(database)
+    policy = f"id: yan, allow: read, records: {{types: [Talk]}}, to: [yan@x.example], fields: [id, {fields}]"
+    reader = world.reader("yan@x.example", more=f"\n  - {{{policy}}}\n")
+    found: list[set[str]] = []
+    for ops in (world.talk("t", "alder", "x", title="Kickoff Call"), [world.change("Talk#t", name="Hidden Name")]):
+        await w.write(*ops)
+        await w.follow()
+        async with w.db.snapshot() as tx:
+            asked = await names.named(tx, "What of the Kickoff Call?", reader=reader, types=w.types)
+        found.append({n.node.handle for n in asked})
+
+    assert found == [expected, set()]
+
+
 ZED = "zed@x.example"
 KEYS = f"""
   - {{id: keys, allow: read, records: {{types: [Firm]}}, to: [{ZED}], fields: [key, tier]}}

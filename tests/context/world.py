@@ -58,6 +58,7 @@ types:
     fields:
       - {key: id, kind: string, required: true}
       - {key: firm, kind: string, required: true}
+      - {key: name, kind: string}
       - {key: title, kind: string}
       - {key: turns, kind: json}
   - type: Month

@@ -104,13 +104,22 @@ class CompiledScope:
         return rows.also(self.clause, self._shown(texts, field))
 
     def called(self, types: Mapping[str, schema.Type], names: Sequence[str]) -> rows.Clause:
-        """`clause` for statements about `called c`: true where one of the fields `names` says it and may be read."""
+        """`clause` for statements about `called c`: true where one of the fields `names` says it and may be read.
+
+        A record is called by the first of them that it has: where an earlier one may not be read, a later one says
+        nothing, since it would tell whether the earlier one is there.
+        """
         if self._is_whole(types):
             return self.clause
         said: list[rows.Clause] = []
-        for name in names:
-            text, params = self._shown([(t.type, name) for t in types.values() if name in t.by_key], f"'{name}'")
-            said.append((f"({text} and {_SAID})", [*params, name]))
+        for i, name in enumerate(names):
+            having = [t for t in types.values() if name in t.by_key]
+            parts: list[rows.Clause] = [(_SAID, [name]), self._shown([(t.type, name) for t in having], f"'{name}'")]
+            for earlier in names[:i]:
+                both = [(t.type, earlier) for t in having if earlier in t.by_key]
+                text, params = self._shown(both, f"'{earlier}'")
+                parts.append((f"(not n.type = any(%s::text[]) or {text})", [[t for t, _ in both], *params]))
+            said.append((f"({' and '.join(p[0] for p in parts)})", [p for part in parts for p in part[1]]))
         return rows.also(self.clause, _some(said))
 
     def _is_whole(self, types: Mapping[str, schema.Type]) -> bool:
