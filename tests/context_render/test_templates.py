@@ -269,6 +269,16 @@ def test_lint_tells_what_is_wrong_with_templates_yaml(tmp_path: Path):
     assert [(f.code, f.where) for f in found] == [("not_allowed", "templates.yaml:1:21")]
 
 
+def test_lint_tells_which_templates_are_too_long(tmp_path: Path):
+    (tmp_path / "ukai.yaml").write_text("company: x\nlocal_principal: ann@example.com\n")
+    (tmp_path / "templates" / "Account").mkdir(parents=True)
+    (tmp_path / "templates" / "Account" / "a1b2c3d4.md.j2").write_text("x" * (sandbox.LONGEST + 1))
+
+    found = [f for f in loading.load(tmp_path).findings if f.where.startswith("templates/")]
+
+    assert [(f.code, f.severity) for f in found] == [("too_long", "warning")]
+
+
 def test_the_templates_of_a_workspace_come_with_their_modes(tmp_path: Path):
     (tmp_path / "ukai.yaml").write_text("company: x\nlocal_principal: ann@example.com\n")
     (tmp_path / "templates.yaml").write_text("Account: {a1b2c3d4: active}\n")

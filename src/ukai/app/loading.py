@@ -53,7 +53,16 @@ def load(root: Path, *, only: str | None = None) -> catalog.Loaded:
     loaded = catalog.load(root, provided=PROVIDED, readers=READERS, only=only)
     found = [f for doc in _connectors(loaded.catalog) for f in connector(doc, loaded.catalog)[1]]
     found += _baseline(root, loaded)
+    found += _long_templates(loaded.catalog)
     return replace(loaded, findings=ordered([*loaded.findings, *found])) if found else loaded
+
+
+def _long_templates(known: catalog.Catalog) -> list[Finding]:
+    if not known.templates:
+        return []
+    from ukai.context.render import templates
+
+    return templates.too_long(known.templates)
 
 
 class BrokenConfiguration(PermanentError):
