@@ -76,6 +76,24 @@ async def test_what_a_named_record_owns_ranks_before_what_shares_the_words(datab
     )
 
 
+async def test_a_named_record_stands_first_and_its_own_before_others_however_rare_the_word_they_share(
+    database: store.Database,
+):
+    w = await company(database)
+    others = [op for n in range(80) for op in world.memo(f"o{n}", "alder", f"The depot of week {n}.")]
+    renewed = world.memo("a9", "alder", "The contract is about to renew.")
+    own = [*world.memo("b8", "birch", "Birch Yard will renew."), *world.memo("b9", "birch", "A gate.")]
+    await w.write(*others, *renewed, *own, world.firm("birch", tags=["2027-03-31"]))
+    await w.follow()
+
+    made = await compose(w, ANN, "When does Birch Yard renew?", settings=MANY, budget_tokens=60)
+
+    scores = {item: row.score for row in made.report.ranking for item in row.items}
+    assert "2027-03-31" in made.text
+    assert (made.report.ranking[0].section, made.report.ranking[0].items) == ("Firm#birch", ("Firm#birch",))
+    assert scores["Memo#b8"] > scores["Memo#b9"] > scores["Memo#a9"]
+
+
 @pytest.mark.parametrize(
     ("settings", "way"), [(DEFAULT, "all"), (replace(DEFAULT, fetch_all=1), "filter"), (MANY, "places")]
 )

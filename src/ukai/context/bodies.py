@@ -65,6 +65,7 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
             score=c.score,
             why=c.why,
             pinned=c.pinned,
+            owned=c.owned,
         )
     if len(wanted) == (c is not None):
         return
@@ -83,4 +84,5 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
                 score=c.score,
                 why=c.why,
                 pinned=c.pinned,
+                owned=c.owned,
             )

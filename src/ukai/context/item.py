@@ -49,6 +49,14 @@ class Item:
     pinned: bool = False
     """Named by the scope's `static_ids`: it gets its identity before anything else gets more."""
 
+    owned: bool = False
+    """It is named by the question, or belongs to what is."""
+
+    @property
+    def is_named(self) -> bool:
+        """The question calls it by its name."""
+        return "entity" in self.why
+
     @property
     def number(self) -> tuple[str, int]:
         """What a part is called inside of its whole, as it stands in its handle: `Call#x/turn/14` is 14, a piece of

@@ -110,7 +110,7 @@ def _candidates(ask: Asked) -> list[Candidate]:
     numbers = zip(score[chosen].round(6).tolist(), ask.view.corpus.size[chosen].tolist(), strict=True)
     entries, found = ask.view.entries, ask.found
     return [
-        Candidate(entries[r].id, entries[r].node, entries[r].part, value, found[r], r in pinned, size)
+        Candidate(entries[r].id, entries[r].node, entries[r].part, value, found[r], r in pinned, size, r in ask.theirs)
         for r, (value, size) in zip(chosen, numbers, strict=True)
     ]
 

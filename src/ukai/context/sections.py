@@ -2,7 +2,8 @@
 
 Things are grouped by their paths, `integration/selection/object/element`. A group larger than min(5,000, a third of the
 budget) tokens is exploded into the groups below it, in the end into single things. Parts are always ranked one by one:
-what stands around a part is in its score already.
+what stands around a part is in its score already. So is what the question names. What belongs to that and what belongs
+to others are never one section: the one would bring the other along.
 """
 
 from __future__ import annotations
@@ -100,38 +101,40 @@ class Grouped:
         self._aggregate = aggregate
         self._best = {u.id: max([scores.get(s.item.id, 0.0) for s in u.subjects]) for u in units}
         self._alone = [_single(u, self._best[u.id]) for u in units if _is_read_alone(u)]
-        self._things = [u for u in units if not _is_read_alone(u)]
-        self._below: dict[str, dict[str, list[Unit]]] = {}
-        """Place -> what stands one level below it."""
-        self._made: dict[tuple[int, str], Section] = {}
+        things = [u for u in units if not _is_read_alone(u)]
+        self._things = [t for owned in (True, False) if (t := [u for u in things if u.item.owned is owned])]
+        self._below: dict[tuple[bool, str], dict[str, list[Unit]]] = {}
+        """Place, of what belongs to what is named or of the rest -> what stands one level below it."""
+        self._made: dict[tuple[int, bool, str], Section] = {}
 
     def within(self, budget_tokens: int) -> list[Section]:
         """Those of a document of this size, by place."""
         limit = max(1, min(EXPLODED_ABOVE, budget_tokens // SHARE))
-        return [*self._alone, *self._exploded("", self._things, 1, limit)]
+        return [*self._alone, *(s for things in self._things for s in self._exploded("", things, 1, limit))]
 
     def _exploded(self, above: str, units: list[Unit], depth: int, limit: int) -> Iterator[Section]:
-        groups = self._below.get(above)
+        owned = units[0].item.owned
+        groups = self._below.get((owned, above))
         if groups is None:
-            groups = self._below[above] = {}
+            groups = self._below[owned, above] = {}
             for u in units:
                 groups.setdefault("/".join(u.place.split("/")[:depth]), []).append(u)
         for place, group in groups.items():
             if len(group) == 1 or sum([u.size for u in group]) <= limit:
-                yield self._section((depth, place), group)
+                yield self._section((depth, owned, place), group)
             elif any(u.place != place for u in group):
                 yield from self._exploded(place, group, depth + 1, limit)
             else:
                 yield from (_single(u, self._best[u.id]) for u in group)
 
-    def _section(self, name: tuple[int, str], group: list[Unit]) -> Section:
+    def _section(self, name: tuple[int, bool, str], group: list[Unit]) -> Section:
         if name not in self._made:
             self._made[name] = _section(group, self._best, self._aggregate)
         return self._made[name]
 
 
 def _is_read_alone(unit: Unit) -> bool:
-    return unit.item.is_part or (unit.size > TOGETHER and not unit.subjects[0].elements)
+    return unit.item.is_part or unit.item.is_named or (unit.size > TOGETHER and not unit.subjects[0].elements)
 
 
 def _single(unit: Unit, score: float) -> Section:
@@ -143,7 +146,7 @@ def _family(s: Subject) -> Hashable:
     if item.is_part or not (s.elements or item.text):
         return item.id
     body = (True, s.names) if s.elements else (False, item.text, item.title)
-    return (s.place, item.kind, item.schema_hash, body, item.pinned)
+    return (s.place, item.kind, item.schema_hash, body, item.pinned, item.is_named, item.owned)
 
 
 def _section(units: list[Unit], best: Mapping[str, float], aggregate: str) -> Section:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -109,6 +110,16 @@ class View:
         """The rows of these records and of their parts."""
         record = np.where(self.parent >= 0, self.parent, np.arange(self.size))
         return np.flatnonzero(np.isin(record, [self.nodes[node] for node in nodes if node in self.nodes]))
+
+    def alike(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of the types of `rows`, without these."""
+        found = np.zeros(self.size, np.bool_)
+        listed: list[int] = rows.tolist()
+        for type in {self.entries[row].type for row in listed}:
+            first = bisect_left(self.entries, type, key=lambda e: e.type)
+            found[first : bisect_right(self.entries, type, lo=first, key=lambda e: e.type)] = True
+        found[rows] = False
+        return np.flatnonzero(found)
 
     def beside(self, row: int) -> list[int]:
         """The parts before and after a part of the same record."""

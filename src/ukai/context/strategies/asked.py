@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+BOUND, AHEAD = 5.0, 1.0
+"""Where names were said: what words and meaning can give to what belongs to others, with less than one more; and how
+far the named records stand before all else."""
+
+
 class Candidate(NamedTuple):
     """What may stand in the document: an id with a score. Only the access-checked fetch makes a body of it."""
 
@@ -33,6 +38,8 @@ class Candidate(NamedTuple):
     pinned: bool = False
     size: int = 0
     """Characters of its text, as the index counted them."""
+    owned: bool = False
+    """It is named, or belongs to what is."""
 
 
 class Near(NamedTuple):
@@ -66,6 +73,12 @@ class Asked:
     """How near the meaning is."""
     bonus: dict[int, float] = field(default_factory=dict[int, float])
     """Row -> what is added to its score."""
+    theirs: frozenset[int] = frozenset()
+    """Rows of `owned`."""
+    first: Sequence[int] = ()
+    """Rows of the named records: nothing stands before them."""
+    others: NDArray[np.int64] | None = None
+    """Rows of the types of what is named or belongs to it, that belong to something else."""
     found: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     """Row -> the strategies that found it, so far."""
     notes: dict[str, str] = field(default_factory=dict[str, str])
@@ -78,8 +91,14 @@ class Asked:
     def score(self) -> NDArray[np.float64]:
         """One number an item, in standard deviations: words and meaning mixed, and what strategies add."""
         mixed = self._mixed().copy()
+        if self.others is not None:
+            mixed[self.others] = _bounded(mixed[self.others])
         for row, more in self.bonus.items():
             mixed[row] += more
+        if self.first:
+            first = list(self.first)
+            best = np.delete(mixed, first).max(initial=mixed[first].min())
+            mixed[first] += AHEAD + best - mixed[first].min()
         return mixed
 
     def _mixed(self) -> NDArray[np.float64]:
@@ -99,6 +118,12 @@ class Asked:
             near = np.flatnonzero(values >= np.partition(values, -limit)[-limit])
         order = near[np.argsort(-values[near], kind="stable")[:limit]]
         return (order if among is None else among[order]).tolist()
+
+
+def _bounded(score: NDArray[np.float64]) -> NDArray[np.float64]:
+    """In the same order. The standard score of a word that few things hold has no bound; what a name adds has one."""
+    over = np.maximum(score - BOUND, 0.0)
+    return np.minimum(score, BOUND) + over / (1 + over)
 
 
 @dataclass(frozen=True, kw_only=True)

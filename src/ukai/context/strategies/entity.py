@@ -1,7 +1,8 @@
 """Entities: records that the question calls by a name, with what they own. Fires when it may name any.
 
 A name that was found is no word of the question any more: every line about the right customer would look like an
-answer.
+answer. What is left may be one rare word, `renew`, that the record itself says in a field's name only: so the named
+records stand first whatever they say, and no word puts what belongs to others before all that belongs to them.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Sequence
 from ukai.context import names, rows, score
 from ukai.context.strategies.asked import Asked, Strategy
 
-NAMED, OWNED = 9.0, 6.0
-"""What being named, and belonging to what is named, adds to a score that is made of standard deviations.
+OWNED = 6.0
+"""What belonging to what is named adds to a score that is made of standard deviations.
 
-Source: every other labelled question of the sample company; with 6 and 3, .57 of the evidence of questions for fields
-was in 2,500 tokens, with these .93 (docs/design/composer.md)."""
+Source: every other labelled question of the sample company; with 3, and 6 for what is named itself, .57 of the evidence
+of questions for fields was in 2,500 tokens, with 6 and 9 it was .93 (docs/design/composer.md)."""
 MOST_OWNED = 5_000
 
 
@@ -29,8 +30,11 @@ async def find(ask: Asked) -> Sequence[int]:
     ask.owned = frozenset(owned)
     ask.questions = score.asked(names.without(ask.question, ask.named))
     themselves = [row for id in ids if (row := ask.view.nodes.get(id)) is not None]
-    ask.bonus |= dict.fromkeys(ask.view.standing(ask.owned).tolist(), OWNED)
-    ask.bonus |= dict.fromkeys(themselves, NAMED)
+    theirs = ask.view.standing(ask.owned)
+    ask.bonus |= dict.fromkeys(theirs.tolist(), OWNED)
+    ask.theirs = frozenset(theirs.tolist())
+    ask.first = themselves
+    ask.others = ask.view.alike(theirs)
     return themselves
 
 
