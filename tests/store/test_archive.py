@@ -147,7 +147,7 @@ def test_a_password_is_not_on_the_command_line(database_url: str, tmp_path: Path
     told = tmp_path / "told"
     (tmp_path / "pg_dump").write_text(f'#!/bin/sh\necho "$@" > {told}\necho "key=$PGPASSWORD" >> {told}\n')
     (tmp_path / "pg_dump").chmod(0o755)
-    fake = binaries.Binaries(provider="fake", bin=tmp_path, major=99, version="99.0", vector="")
+    fake = binaries.Binaries(provider="fake", bin=tmp_path, major=99, version="99.0", vector="", is_warmed=False)
 
     archive.dump(f"{database_url} password=s3cret", tmp_path / "a.dump", [fake])
 

@@ -18,7 +18,7 @@ import pytest
 
 from tests import scratch
 from tests.store import rig
-from ukai.store import account, binaries, embedded, folder, process, server
+from ukai.store import account, binaries, embedded, folder, launch, process, server
 from ukai.store.failures import DatabaseBusy, EmbeddedBroken, EmbeddedUnfit
 
 BLOCKED = ("/bin/false",)
@@ -289,6 +289,30 @@ def test_text_sorts_by_code_point_on_every_machine(bare_dir: Path):
     assert rig.execute(url, "select upper('ä')") == [("Ä",)]
 
 
+def test_a_server_that_starts_again_reads_what_its_buffers_held(bare_dir: Path):
+    url = embedded.ensure(bare_dir, rig.QUIET)
+    rig.execute(url, "create table kept as select n, repeat('x', 500) from generate_series(1, 2000) n")
+    rig.execute(url, "select count(*) from kept")
+    embedded.stop(bare_dir)
+
+    url = embedded.ensure(bare_dir, rig.QUIET)
+
+    # Counted without touching the table: only the server itself can have read its pages.
+    held = "select count(*) > 100 from pg_buffercache where relfilenode = pg_relation_filenode('kept')"
+    rig.execute(url, "create extension pg_buffercache")
+    assert rig.eventually(lambda: rig.execute(url, held) == [(True,)])
+
+
+@pytest.mark.parametrize(("said", "mb"), [("268435456", 256), ("max", None), ("", None)])
+def test_a_container_has_the_memory_of_its_limit(tmp_path: Path, said: str, mb: int | None):
+    machine = launch.memory_mb(tmp_path / "missing")
+    (tmp_path / "memory.max").write_text(said)
+
+    found = launch.memory_mb(tmp_path / "memory.max")
+
+    assert found == (machine if mb is None else mb)
+
+
 @pytest.mark.parametrize("end", [embedded.stop, rig.kill_server])
 def test_nothing_is_left_of_the_socket_when_the_server_is_gone(data_dir: Path, end: Callable[[Path], object]):
     embedded.ensure(data_dir, rig.QUIET)
@@ -313,7 +337,7 @@ def test_an_initdb_that_fails_shows_its_words_and_leaves_no_folder(bare_dir: Pat
     for name, text in (("postgres", "exit 0"), ("initdb", "echo 'could not write: No space left on device'; exit 1")):
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
-    full = binaries.Binaries(provider="fake", bin=tmp_path, major=18, version="18.6", vector="0.8.6")
+    full = binaries.Binaries(provider="fake", bin=tmp_path, major=18, version="18.6", vector="0.8.6", is_warmed=False)
 
     with pytest.raises(EmbeddedBroken, match="No space left on device"):
         embedded.ensure(bare_dir, replace(rig.QUIET, found=lambda: [full]))

@@ -28,6 +28,8 @@ class Binaries:
     version: str
     vector: str
     """pgvector's version, empty when it is not installed there."""
+    is_warmed: bool
+    """pg_prewarm is installed there: a server that starts again can read what its buffers held."""
 
     @property
     def is_fit(self) -> bool:
@@ -96,10 +98,20 @@ def _look(provider: str, folder: Path) -> Binaries | None:
     match = _VERSION.search(done.stdout)
     if done.returncode or not match:
         return None
-    return Binaries(provider=provider, bin=folder, major=int(match[1]), version=match[0], vector=_vector_of(folder))
+    vector = _control(folder, "vector")
+    found = re.search(r"default_version\s*=\s*'([^']+)'", vector)
+    return Binaries(
+        provider=provider,
+        bin=folder,
+        major=int(match[1]),
+        version=match[0],
+        vector=found[1] if found else "",
+        is_warmed=bool(_control(folder, "pg_prewarm")),
+    )
 
 
-def _vector_of(folder: Path) -> str:
+def _control(folder: Path, extension: str) -> str:
+    """What the control file of an extension says, empty where it is not installed."""
     major = folder.parent.name
     places = (
         folder.parent / "share" / "extension",
@@ -107,8 +119,7 @@ def _vector_of(folder: Path) -> str:
         Path("/usr/share/postgresql") / major / "extension",
     )
     for place in places:
-        control = place / "vector.control"
+        control = place / f"{extension}.control"
         if control.is_file():
-            found = re.search(r"default_version\s*=\s*'([^']+)'", control.read_text("utf-8"))
-            return found[1] if found else ""
+            return control.read_text("utf-8")
     return ""
