@@ -132,7 +132,8 @@ class View:
         is_known = self.missing < self.texts if self.missing else any(e.contents for e in self.entries)
         if self.vectors is None or not is_known:
             return None
-        return (self.vectors @ question.astype(np.float32)).astype(float)
+        # Row by row: a product of a matrix has other last bits for the rows at its end, and takes three times as long.
+        return np.vecdot(self.vectors, question.astype(np.float32)).astype(float)
 
     @cached_property
     def texts(self) -> int:
