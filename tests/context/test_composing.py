@@ -22,6 +22,7 @@ from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
 from ukai import context, store
 from ukai.context import Scope, bodies, cache, index, levels, making, rows
+from ukai.context.reader import Reader
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
 from ukai.context.settings import DEFAULT
@@ -415,6 +416,22 @@ async def test_a_replay_gives_the_same_bytes_or_names_what_changed(database: sto
     assert other.changed[:2] == ("records in scope", "the thresholds or the strategies")
     assert "Memo#a1 says something else" in other.changed
     assert await context.replay(database, made.id, library=w.library, reader=world.reader(MIRA)) is None
+
+
+async def test_a_replay_names_the_input_that_changed_and_no_other(database: store.Database):
+    w = await company(database)
+    made = await compose(w, scope=Scope(globs=("memos/**",)))
+    elsewhere = """
+  - {id: no-months, deny: read, records: {types: [Month]}, to: ["group:sellers"]}
+"""
+
+    async def changed(reader: Reader) -> tuple[str, ...]:
+        found = await context.replay(database, made.id, library=w.library, reader=reader)
+        assert found is not None
+        return found.changed
+
+    assert await changed(world.reader(ANN, more=elsewhere)) == ("the rights of whoever reads",)
+    assert await changed(world.reader(ANN, scope=Scope(globs=("memos/*/*",)))) == ("the scope",)
 
 
 async def test_compositions_are_kept_with_their_reports_and_forgotten_in_time(database: store.Database):

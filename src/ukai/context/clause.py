@@ -54,6 +54,11 @@ class CompiledScope:
         return canonical.sha256([self.rights.principals_hash, owning, [_written(s) for s in self.scopes]])
 
     @cached_property
+    def written(self) -> str:
+        """Equal for scopes that say the same of places, whoever reads: names a change of them in a replay."""
+        return canonical.sha256([_written(s) for s in self.scopes])
+
+    @cached_property
     def owning(self) -> tuple[OwningEdge, ...]:
         """The edges along which rights pass, as `access` knows them."""
         return tuple(

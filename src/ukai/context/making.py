@@ -316,14 +316,14 @@ class _Call:
 
     def _versions(self, ask: Asked) -> dict[str, str]:
         """Everything the document is a function of, by name."""
-        library = self.library
+        library, owning = self.library, sorted((e.edge, e.owned_side) for e in self.scope.owning)
         return {
             "rights": self.readers,
-            "scope": self.scope.key,
+            "scope": self.scope.written,
             "request": canonical.sha256(self.request.as_json()),
             "records": ask.view.token,
             "vectors": str(ask.view.missing),
-            "types": caching.key_of(self.scope, library.types, None),
+            "types": canonical.sha256([owning, sorted((n, kind.content_hash) for n, kind in library.types.items())]),
             "model": library.cache.embedder.model_id if library.cache else "",
             "settings": canonical.sha256([vars(self.settings), list(self.strategies)]),
             "counter": counter().name,
