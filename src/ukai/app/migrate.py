@@ -114,22 +114,23 @@ async def migrate(
 def read(
     raw: bytes, catalogue: Catalogue, sight: describe.Sight, *, name: str
 ) -> tuple[Migration | None, list[Finding]]:
-    """A migration file, held against the types that `sight` shows something of."""
+    """A migration file, held against the types and fields that `sight` shows something of."""
     doc, findings = document.read(raw, name=name)
     if doc is None:
         return None, findings
     found, findings = shape.parse(doc, Migration)
     if found is None:
         return None, findings
-    known = describe.names(catalogue, sight)
+    seen = describe.only(catalogue, sight)
     for i, step in enumerate(found.types):
-        findings += _findings(doc, f"/types/{i}", step, catalogue, known)
+        findings += _findings(doc, f"/types/{i}", step, seen)
     return (None if errors(findings) else found), findings
 
 
-def _findings(doc: document.Document, at: str, step: Step, catalogue: Catalogue, known: list[str]) -> Iterator[Finding]:
-    owner = catalogue.type(step.type) if step.type in known else None
+def _findings(doc: document.Document, at: str, step: Step, seen: Catalogue) -> Iterator[Finding]:
+    owner = seen.type(step.type)
     if owner is None:
+        known = seen.types()
         yield Finding(
             code="unknown_type",
             where=doc.where(f"{at}/type"),

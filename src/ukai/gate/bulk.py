@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from ukai import store
-from ukai.gate import audit, commit, domains, door, explain, judge, program, render, rows, shape, turns
+from ukai.gate import audit, commit, domains, door, explain, judge, program, render, rows, shape, turns, veil
 from ukai.gate import delta as deltas
 from ukai.gate import limits as limits_
 from ukai.gate import plan as plans
@@ -139,6 +139,12 @@ class _Ready:
     told: list[list[Rejection]]
     known: dict[str, str]
     catalogue: Catalogue
+    rights: Rights | None
+
+    @cached_property
+    def seen(self) -> Catalogue | None:
+        """What of the catalogue is there for the writer, found out once for all rows that are refused."""
+        return None if self.rights is None else veil.seen(self.catalogue, self.rights)
 
 
 class _Stale(Exception):
@@ -171,7 +177,7 @@ class _Work:
         return ready
 
     async def _judged(self, lot: Lot, catalogue: Catalogue) -> _Ready:
-        ready = _Ready(lot=lot, plans=[], told=[], known={}, catalogue=catalogue)
+        ready = _Ready(lot=lot, plans=[], told=[], known={}, catalogue=catalogue, rights=self.rights)
         for n, proposal in enumerate(lot.proposals):
             if n % LOOK_UP == 0:
                 await asyncio.sleep(0)
@@ -184,9 +190,11 @@ class _Work:
         delta, told = door.read(proposal.delta, self.limits, at=_root(n))
         if delta is None or self.rights is None:
             return None, told or [NO_RIGHTS]
-        checked = shape.check(delta, ready.catalogue, author=self.author, now=self.clock.now(), context={})
+        now = self.clock.now()
+        checked = shape.check(delta, ready.catalogue, author=self.author, now=now, context={}, rights=self.rights)
         if checked.plan is None:
-            return None, list(checked.rejections)
+            told = veil.told(checked.rejections, delta, ready.seen, author=self.author, now=now, context={}, known={})
+            return None, list(told)
         plan, found, known = await typed(self.db, checked.plan, checked.scene, {})
         ready.known |= known
         return plan, [*checked.rejections, *found]
@@ -335,7 +343,7 @@ class _Landing:
     async def tried(self, made: program.Program, plan: plans.Plan) -> tuple[list[rows.Answer], bool]:
         """The problems of a program, none when it is written; and whether it has to begin again."""
         work, rights = self.work, self.rights
-        broken = render.errors_of(folded(made, self.ready.catalogue, work.author))
+        broken = render.errors_of(folded(made, self.ready.catalogue, work.author, self.rights))
         before = [*made.problems, *({"code": "judged", "where": r.where, "rejection": r} for r in broken)]
         if before:
             return before, False
@@ -405,9 +413,8 @@ class _Landing:
     async def explained(
         self, problems: Sequence[rows.Answer], made: program.Program, plan: plans.Plan
     ) -> list[Rejection]:
-        allowed = self.rights.sql("n", await rows.owning_edges(self.tx))
         told = await explain.rejections(
-            self.tx, problems, program=made, plan=plan, catalogue=self.ready.catalogue, allowed=allowed
+            self.tx, problems, program=made, plan=plan, catalogue=self.ready.catalogue, rights=self.rights
         )
         return render.errors_of(told)
 

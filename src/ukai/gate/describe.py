@@ -170,12 +170,12 @@ class Described:
 def of(catalogue: Catalogue, name: str, sight: Sight) -> Described | None:
     """The type `name` as `sight` shows it. None when it is not there, or nothing of it may be read or written."""
     compiled = catalogue.type(name)
-    if compiled is None or not _is_seen(compiled.type, sight):
+    if compiled is None or not _shown(compiled.type, sight):
         return None
     type = compiled.type
     reach = _reach(type, sight)
     declared = type.states.transitions if type.states else ()
-    edges = [e for e in _edges(catalogue, name) if any(_sees(catalogue, t, sight) for t in _others(e, name))]
+    edges = list(_edges(only(catalogue, sight), name))
     linkable = frozenset(e.edge for e in edges if _may_link(e, sight))
     transitions = tuple(t for t in declared if reach.may_move((t.source, t.target)))
     return Described(
@@ -194,6 +194,16 @@ def names(catalogue: Catalogue, sight: Sight) -> list[str]:
     return [t for t in catalogue.types() if _sees(catalogue, t, sight)]
 
 
+def only(catalogue: Catalogue, sight: Sight) -> Catalogue:
+    """The catalogue without what `of` would not tell: types, fields, states."""
+    found: dict[str, frozenset[str]] = {}
+    for name in catalogue.types():
+        compiled = catalogue.type(name)
+        if compiled is not None and (shown := _shown(compiled.type, sight)):
+            found[name] = shown.union(compiled.type.key)  # every handle tells the key
+    return catalogue.only(found)
+
+
 def _names(type: schema.Type) -> frozenset[str]:
     return frozenset(type.by_key) | ({"state"} if type.states else frozenset[str]())
 
@@ -202,15 +212,17 @@ def _reach(type: schema.Type, sight: Sight) -> Reach:
     return sight.writable(type.type, frozenset(type.by_key))
 
 
-def _is_seen(type: schema.Type, sight: Sight) -> bool:
+def _shown(type: schema.Type, sight: Sight) -> frozenset[str]:
+    """The fields of which something may be read or written; `state` for a state that may be read or left."""
     reach = _reach(type, sight)
-    moves = any(reach.may_move((t.source, t.target)) for t in (type.states.transitions if type.states else ()))
-    return bool(sight.readable(type.type, _names(type)) or reach.fields or moves)
+    transitions = type.states.transitions if type.states else ()
+    moved = _moved(tuple(t for t in transitions if reach.may_move((t.source, t.target))))
+    return sight.readable(type.type, _names(type)) | reach.fields | moved
 
 
 def _sees(catalogue: Catalogue, name: str, sight: Sight) -> bool:
     found = catalogue.type(name)
-    return found is not None and _is_seen(found.type, sight)
+    return found is not None and bool(_shown(found.type, sight))
 
 
 def _edges(catalogue: Catalogue, name: str) -> Iterator[schema.EdgeType]:
@@ -218,10 +230,6 @@ def _edges(catalogue: Catalogue, name: str) -> Iterator[schema.EdgeType]:
         found = catalogue.edge(edge)
         if found is not None and name in (*found.type.sources, *found.type.targets):
             yield found.type
-
-
-def _others(edge: schema.EdgeType, name: str) -> tuple[str, ...]:
-    return edge.targets if name in edge.sources else edge.sources
 
 
 def _may_link(edge: schema.EdgeType, sight: Sight) -> bool:

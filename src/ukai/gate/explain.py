@@ -13,27 +13,34 @@ from rapidfuzz.distance import DamerauLevenshtein
 
 from ukai import store
 from ukai.gate import delta as deltas
+from ukai.gate import history, rows
 from ukai.gate import plan as plans
 from ukai.gate import program as programs
-from ukai.gate import rows
 from ukai.gate.rejection import MASK, Rejection, reject
+from ukai.gate.rights import ALL, Rights
 from ukai.graph import schema
 from ukai.graph.catalogue import Catalogue
-from ukai.kit import canonical
+from ukai.kit import canonical, handle
 
 NEAREST = 3
 """Handles that are offered for one that does not exist."""
 HIDDEN = "a record that you may not read"
+UNTOLD = "what you may not read of it"
+_OF_VALUES = frozenset({"conflict", "immutable_field", "invalid_transition", "precondition_failed"})
+"""Told with values that stand, or with who wrote them."""
 HOLDERS = 5
 """The database names at most so many."""
 
 Problem = Mapping[str, Any]
+Seen = Callable[[Problem, str], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """What had to be looked up for the words."""
 
+    seen: Seen
+    """Whether the writer may read a field of the problem's node."""
     handles: Mapping[str, str]
     """Node id -> handle, of those that may be read."""
     changes: Mapping[int, Mapping[str, Any]]
@@ -53,11 +60,11 @@ async def rejections(
     program: programs.Program,
     plan: plans.Plan,
     catalogue: Catalogue,
-    allowed: rows.Allowed,
+    rights: Rights,
 ) -> list[Rejection]:
     """All problems in words, the earliest operation first."""
     problems = list(_tellable(problems, plan))
-    facts = await _facts(tx, problems, allowed)
+    facts = await _facts(tx, problems, rights)
     kept = {p["type"] for p in problems if p["code"] == "restricted_delete"}
     # What follows from another problem is not told beside it.
     shown = [p for p in problems if not (p["code"] == "cardinality_min" and p["follows"] and p["type"] in kept)]
@@ -96,7 +103,8 @@ def _place(order: Mapping[str, int], where: str) -> int:
     return order.get(where, -1)
 
 
-async def _facts(tx: store.Transaction, problems: Sequence[Problem], allowed: rows.Allowed) -> Facts:
+async def _facts(tx: store.Transaction, problems: Sequence[Problem], rights: Rights) -> Facts:
+    allowed = rights.sql("n", await rows.owning_edges(tx))
     ids = {p[k] for p in problems for k in ("id", "holder") if p.get(k)} | {
         h for p in problems for h in p.get("holders", ())
     }
@@ -104,6 +112,7 @@ async def _facts(tx: store.Transaction, problems: Sequence[Problem], allowed: ro
     missing = {(p["type"], p["key"]) for p in problems if p["code"] == "unknown_id" and p.get("type") and p.get("key")}
     dead = await rows.deletions(tx, sorted(missing), allowed)
     return Facts(
+        seen=await _reading(tx, problems, rights),
         dead=dead,
         handles=await rows.handles(tx, sorted(ids), allowed) if ids else {},
         changes=await rows.changes_numbered(tx, [p["seq"] for p in problems if p.get("seq")]),
@@ -113,6 +122,26 @@ async def _facts(tx: store.Transaction, problems: Sequence[Problem], allowed: ro
             for type, key in sorted(missing - dead.keys())
         },
     )
+
+
+async def _reading(tx: store.Transaction, problems: Sequence[Problem], rights: Rights) -> Seen:
+    """Rights on the values that stand: nobody is told what a field holds, or who changed it, who may not read it."""
+    if rights is ALL:
+        return lambda p, field: True
+    named = {_handle(p) for p in problems if p["code"] in _OF_VALUES and "edge" not in p}
+    parsed = [found for h in named if (found := handle.parse(h)) is not None]
+    ids = await rows.ids_of(tx, parsed) if parsed else {}
+    records = await history.records(tx, set(ids.values())) if ids else {}
+
+    def seen(p: Problem, field: str) -> bool:
+        record = records.get(ids[_handle(p)]) if _handle(p) in ids else None
+        return "edge" in p or (record is not None and rights.read(record, field).allowed)
+
+    return seen
+
+
+def _handle(p: Problem) -> str:
+    return f"{p.get('type')}#{p.get('key')}"
 
 
 def nearest(key: str, keys: Sequence[str], *, type: str) -> list[str]:
@@ -162,6 +191,8 @@ class _Writer:
 
     def value(self, p: Problem, name: str) -> str:
         field = self.field(p)
+        if not self.facts.seen(p, p["field"]):
+            return UNTOLD
         if p.get(name) is None:
             return "no value"
         return MASK if field is not None and field.sensitive else canonical.dumps(p[name])
@@ -276,7 +307,8 @@ def _conflict(w: _Writer, p: Problem) -> Rejection:
             received=str(p["expected"]),
             hint="read the record again and use the version that it has",
         )
-    names = sorted(latest) if changed is None else list(changed)
+    every = sorted(latest) if changed is None else list(changed)
+    names = [n for n in every if w.facts.seen(p, n)]
     told = [
         {
             "field": n,
@@ -290,7 +322,7 @@ def _conflict(w: _Writer, p: Problem) -> Rejection:
     return w.said(
         p,
         "conflict",
-        f"{w.name(p)} has changed since version {p['expected']}: {listed or 'its edges'}",
+        f"{w.name(p)} has changed since version {p['expected']}: {listed or (UNTOLD if every else 'its edges')}",
         where=p["where"] + "/if_version",
         expected=f"version {p['received']}",
         received=str(p["expected"]),
@@ -316,6 +348,17 @@ def _precondition(w: _Writer, p: Problem) -> Rejection:
 def _transition(w: _Writer, p: Problem) -> Rejection:
     found = w.catalogue.type(p["type"])
     type = found.type if found else None
+    if not w.facts.seen(p, "state"):
+        return w.said(
+            p,
+            "invalid_transition",
+            f"no transition leads {w.name(p)} to {p['received']} from the state that it is in",
+            where=p["where"] + "/to_state",
+            field="state",
+            expected="a transition from the state that it is in",
+            received=str(p["received"]),
+            hint="leave out `to_state`, or ask somebody who may read the state",
+        )
     ways = type.states.allowed_from(p["state"]) if type and type.states else ()
     allowed = [str(s) for s in ways]
     return w.said(
@@ -427,13 +470,15 @@ def _count(w: _Writer, p: Problem) -> Rejection:
 
 def _restricted(w: _Writer, p: Problem) -> Rejection:
     named = [w.facts.handles[h] for h in p["holders"] if h in w.facts.handles]
+    # How many there are would tell of those that may not be read.
+    count = p["received"] if len(named) == p["received"] else None
     return w.said(
         p,
         "restricted_delete",
-        f"{p['received']} edges {p['type']} stand in the way of the deletion",
+        f"{'some' if count is None else count} edges {p['type']} stand in the way of the deletion",
         expected="no such edge",
-        received=str(p["received"]),
-        expected_value={"count": p["received"], "sample": named},
+        received="some" if count is None else str(count),
+        expected_value={"count": count, "sample": named},
         hint=f"delete the edges {p['type']} first" + (f", for example with {', '.join(named)}" if named else ""),
     )
 

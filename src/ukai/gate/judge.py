@@ -141,9 +141,10 @@ class Judge:
             new.pop("state", None)
             (old or {}).pop("state", None)
         known = {*plan.set, "state"} if plan.to_state is not None else {*plan.set}
+        made = conditions.seen_of_new(owner.type.type, {*plan.set, *plan.match}, self.rights)
 
         def seen(name: str) -> bool:
-            return record is None or name in known or self.rights.read(record, name).allowed
+            return made(name) if record is None else name in known or self.rights.read(record, name).allowed
 
         undoing = self.plan.delta.undoing is not None
         for rejected in conditions.judged(

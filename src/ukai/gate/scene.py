@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Final
 
 from ukai.gate import delta as deltas
+from ukai.gate.rights import ALL, Rights
 from ukai.graph.catalogue import Catalogue, CompiledType
 from ukai.kit import handle
 
@@ -39,6 +40,10 @@ class Scene:
     now: datetime
     context: Mapping[str, str] | None = None
     """What the run holds: name -> handle or id. None: not known here, so no `context_ref` is refused."""
+    known: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Id -> handle, as far as it was looked up."""
+    rights: Rights = ALL
+    """Whose values may be told, beside those that the delta itself gives."""
 
     @cached_property
     def refs(self) -> Mapping[str, Maker]:
@@ -59,11 +64,12 @@ class Scene:
         if target.kind == "ref":
             maker = self.refs.get(target.value)
             return self.type(maker.node_type) if maker else None
-        name = target.value if target.kind == "handle" else ""
+        name = target.value if target.kind == "handle" else self.known.get(target.value, "")
         if target.kind == "context_ref" and self.context is not None:
             name = self.context.get(target.value, "")
             if not name:
                 return None
+            name = self.known.get(name, name)
         parsed = handle.parse(name)
         if parsed is not None:
             return self.catalogue.type(parsed.type)

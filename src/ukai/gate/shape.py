@@ -17,6 +17,7 @@ from ukai.gate import delta as deltas
 from ukai.gate import plan as plans
 from ukai.gate.author import Author
 from ukai.gate.rejection import Rejection, reject
+from ukai.gate.rights import ALL, Rights
 from ukai.gate.rules import conditions, counts, edges, fields, references, repeats, states
 from ukai.gate.scene import UNKNOWN, Later, Scene
 from ukai.graph.catalogue import Catalogue, CompiledEdge, CompiledType
@@ -49,9 +50,15 @@ def check(
     author: Author,
     now: datetime,
     context: Mapping[str, str] | None = None,
+    known: Mapping[str, str] | None = None,
+    rights: Rights = ALL,
 ) -> Checked:
-    """Judge a delta. `context` maps what the run holds to handles or ids; None when that is not known here."""
-    scene = Scene(delta=delta, catalogue=catalogue, author=author.id, now=now, context=context)
+    """Judge a delta. `context` maps what the run holds to handles or ids; None when that is not known here. `known` are
+    handles by id. What is told holds no value that `rights` may not read, but those of the delta.
+    """
+    scene = Scene(
+        delta=delta, catalogue=catalogue, author=author.id, now=now, context=context, known=known or {}, rights=rights
+    )
     if delta.domain and delta.domain not in catalogue.domains:
         return Checked(plan=None, rejections=(_unknown_domain(delta, catalogue),), scene=scene)
     judge = _Judge(scene)
@@ -314,7 +321,13 @@ class _Judge:
                 if owner is not None:
                     undoing = self.scene.delta.undoing is not None
                     self.out += conditions.judged(
-                        node.op, owner, new=new, old=None, author=self.scene.author, undoing=undoing
+                        node.op,
+                        owner,
+                        new=new,
+                        old=None,
+                        author=self.scene.author,
+                        undoing=undoing,
+                        seen=conditions.seen_of_new(node.type.type, node.op.set, self.scene.rights),
                     )
 
 

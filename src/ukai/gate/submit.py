@@ -13,7 +13,6 @@ from ukai import store
 from ukai.gate import (
     audit,
     commit,
-    describe,
     domains,
     door,
     explain,
@@ -24,6 +23,7 @@ from ukai.gate import (
     program,
     rows,
     shape,
+    veil,
 )
 from ukai.gate import contract as contracts
 from ukai.gate import delta as deltas
@@ -195,21 +195,42 @@ class _Work:
         return outcome
 
     async def _under(self, delta: deltas.Delta, catalogue: Catalogue, rights: Rights) -> Committed | Rejected:
-        """Decide under the versions in `catalogue`."""
+        """Decide under the versions in `catalogue`, and tell what its writer may be told."""
         if self.contract is None and not any(True for _ in delta.singles()):
             return Rejected(rejections=(NO_OPERATIONS,))
-        checked = shape.check(delta, catalogue, author=self.author, now=self.at, context=self.context)
+        known: dict[str, str] = {}
+        outcome = await self._judged(delta, catalogue, rights, known)
+        if isinstance(outcome, Committed):
+            return outcome
+        told = veil.told(
+            outcome.rejections,
+            delta,
+            veil.seen(catalogue, rights),
+            author=self.author,
+            now=self.at,
+            context=self.context,
+            known=known,
+            contract=self.contract,
+        )
+        return replace(outcome, rejections=told)
+
+    async def _judged(
+        self, delta: deltas.Delta, catalogue: Catalogue, rights: Rights, known: dict[str, str]
+    ) -> Committed | Rejected:
+        """`known` is filled with the handles of what is named by its id."""
+        checked = shape.check(delta, catalogue, author=self.author, now=self.at, context=self.context, rights=rights)
         promised = contracts.compare(self.contract, checked.scene) if self.contract is not None else []
         if checked.plan is None or errors(promised):
-            return Rejected(rejections=(*self._veiled(checked, rights), *promised))
-        plan, found, known = await typed(self.db, checked.plan, checked.scene, self.context)
+            return Rejected(rejections=(*checked.rejections, *promised))
+        plan, found, named = await typed(self.db, checked.plan, checked.scene, self.context)
+        known |= named
         found += promised
         if errors(found):
             return Rejected(rejections=tuple(found))
         made = self._program(plan, catalogue, known)
         problems = made.problems
         if not problems:
-            found += folded(made, catalogue, self.author)
+            found += folded(made, catalogue, self.author, rights)
             if errors(found):
                 return Rejected(rejections=tuple(found))
             judging = judge.is_needed(plan, catalogue, rights)
@@ -221,20 +242,8 @@ class _Work:
             if not problems:
                 return await self._committed(answer, (*plan.warnings, *found, *asked.warnings), rights)
         async with self.db.transaction() as tx:
-            allowed = rights.sql("n", await rows.owning_edges(tx))
-            told = await explain.rejections(tx, problems, program=made, plan=plan, catalogue=catalogue, allowed=allowed)
+            told = await explain.rejections(tx, problems, program=made, plan=plan, catalogue=catalogue, rights=rights)
         return Rejected(rejections=(*told, *plan.warnings))
-
-    def _veiled(self, checked: shape.Checked, rights: Rights) -> tuple[Rejection, ...]:
-        """What is wrong, told as if there were no types but those of which the writer may see something."""
-        catalogue = checked.scene.catalogue
-        known = describe.names(catalogue, rights) if rights is not ALL else catalogue.types()
-        if len(known) == len(catalogue.types()):
-            return checked.rejections
-        again = shape.check(
-            checked.scene.delta, catalogue.only(known), author=self.author, now=self.at, context=self.context
-        )
-        return again.rejections
 
     def _program(self, plan: plans.Plan, catalogue: Catalogue, known: Mapping[str, str]) -> program.Program:
         used = {n.domain.domain: n.domain for n in plan.nodes if n.domain} | {
@@ -331,7 +340,7 @@ def may_be_stale(rejections: Iterable[Rejection]) -> bool:
     return any(r.code in _STALE for r in rejections)
 
 
-def folded(made: program.Program, catalogue: Catalogue, author: Author) -> list[Rejection]:
+def folded(made: program.Program, catalogue: Catalogue, author: Author, rights: Rights) -> list[Rejection]:
     """Rules of new nodes that a later operation of the delta has changed."""
     found: list[Rejection] = []
     for n, plan in made.folded.items():
@@ -339,7 +348,10 @@ def folded(made: program.Program, catalogue: Catalogue, author: Author) -> list[
         if owner is not None:
             row = made.nodes[n]
             state = {} if owner.type.states is None else {"state": row["state"]}
-            found += conditions.judged(plan.op, owner, new={**row["set"], **state}, old=None, author=author.id)
+            given = row["set"].keys() - {f.key for f in owner.filled}
+            seen = conditions.seen_of_new(owner.type.type, given, rights)
+            new = {**row["set"], **state}
+            found += conditions.judged(plan.op, owner, new=new, old=None, author=author.id, seen=seen)
     return found
 
 

@@ -51,6 +51,15 @@ class CompiledType(_Compiled):
 
     type: Type
 
+    def only(self, fields: Collection[str]) -> CompiledType:
+        """The type as whoever knows no other fields sees it, without the rules: their conditions name fields."""
+        type = self.type
+        shown = tuple(f for f in type.fields if f.key in fields)
+        if len(shown) == len(type.fields) and not type.rules and (type.states is None or "state" in fields):
+            return self
+        states = type.states if "state" in fields else None
+        return CompiledType(self.domain, replace(type, fields=shown, states=states, rules=()))
+
     @cached_property
     def refs(self) -> tuple[Field, ...]:
         """Fields that name other nodes."""
@@ -101,10 +110,12 @@ class Catalogue:
         """Edge types that a node must have from its beginning."""
         return tuple(e for e in self._edges.values() if e.type.min_out or e.type.min_in)
 
-    def only(self, names: Collection[str]) -> Catalogue:
-        """This catalogue as whoever knows no other node types sees it: edges between these, and nothing else."""
+    def only(self, names: Mapping[str, Collection[str]]) -> Catalogue:
+        """This catalogue as whoever knows no other node types, and of these no other fields (`state` among them), sees
+        it: edges between these, and nothing else.
+        """
         found = Catalogue(())
-        found._types = {n: t for n, t in self._types.items() if n in names}
+        found._types = {n: t.only(names[n]) for n, t in self._types.items() if n in names}
         for name, edge in self._edges.items():
             sources, targets = (tuple(t for t in end if t in names) for end in (edge.type.sources, edge.type.targets))
             if sources and targets:

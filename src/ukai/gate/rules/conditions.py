@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ukai.gate import wording
 from ukai.gate.delta import Op
 from ukai.gate.rejection import MASK, FixHint, Rejection, reject
+from ukai.gate.rights import Rights
 from ukai.graph import cel
 from ukai.graph.catalogue import CompiledType
 from ukai.graph.schema import DEFAULT_PLACES, Rule
@@ -20,6 +21,11 @@ Seen = Callable[[str], bool]
 
 def _all_seen(_: str) -> bool:
     return True
+
+
+def seen_of_new(type: str, given: Collection[str], rights: Rights) -> Seen:
+    """Of a node that is made: what its writer gives, its state, and what may be read of some node of the type."""
+    return lambda name: name == "state" or name in given or bool(rights.readable(type, frozenset({name})))
 
 
 def judged(
@@ -111,12 +117,15 @@ def _unevaluable(
             rule=owner.name_of(rule.id),
         )
     absent = sorted(n for n in program.fields("new") if new.get(n) is None and seen(n))
+    is_told = _is_told(program, seen)
+    way = rule.require if is_told else rule.message or f"the rule {rule.id!r} is met"
+    reason = f": {why.reason}" if is_told else ""
     return reject(
         "rule_error",
         where=op.at,
-        message=f"the rule {rule.id!r} of {owner.type.type} gives no answer: {why.reason}",
-        expected=rule.require,
-        received=f"no value for {', '.join(absent)}" if absent else why.reason,
+        message=f"the rule {rule.id!r} of {owner.type.type} gives no answer{reason}",
+        expected=way,
+        received=f"no value for {', '.join(absent)}" if absent else reason.removeprefix(": ") or "-",
         hint=(
             f"give {' and '.join(repr(n) for n in absent)}, or have the rule ask has(new.{absent[0]}) first"
             if absent
@@ -125,18 +134,22 @@ def _unevaluable(
         op=op.kind,
         ref=wording.ref_of(op),
         type=owner.type.type,
-        expected_value={"rule": rule.id, "require": rule.require},
+        expected_value={"rule": rule.id, "require": rule.require if is_told else None},
         rule=owner.name_of(rule.id),
     )
 
 
+def _is_told(program: cel.Program, seen: Seen) -> bool:
+    """Whether the condition itself may be told: it names the fields that it reads."""
+    return all(map(seen, program.fields("new") | program.fields("old")))
+
+
 def _inputs(owner: CompiledType, program: cel.Program, new: Mapping[str, Any], seen: Seen) -> dict[str, Any]:
     """What the rule read, sensitive values masked. Nothing when a part may not be read: the others would tell of it."""
-    names = sorted(program.fields("new"))
-    if not all(map(seen, names)):
+    if not _is_told(program, seen):
         return {}
     found: dict[str, Any] = {}
-    for name in names:
+    for name in sorted(program.fields("new")):
         field = owner.type.by_key.get(name)
         found[name] = MASK if field is not None and field.sensitive and name in new else new.get(name)
     return found
