@@ -124,9 +124,15 @@ async def test_no_canary_is_kept_in_a_cache_or_stored_for_the_reader(database: s
 
 def everything(seen: view.View) -> bytes:
     """All bytes of a view."""
-    said = repr((seen.entries, seen.rows, seen.grounds, seen.places, seen.marks, seen.edges)).encode()
-    numbers = [vars(p) for p in (seen.corpus.own, seen.corpus.title, seen.corpus.place)]
-    return said + b"".join(v.tobytes() for p in numbers for v in p.values() if not isinstance(v, int))
+    said = repr((seen.entries, dict(seen.rows), dict(seen.nodes), seen.grounds, seen.places)).encode()
+    packed = (seen.corpus.own, seen.corpus.title, seen.corpus.place)
+    numbers = [p.lengths for p in packed] + [
+        array
+        for p in packed
+        for layer in p._layers  # pyright: ignore[reportPrivateUsage]
+        for array in (layer.row, *vars(layer.of).values())
+    ]
+    return said + b"".join(array.tobytes() for array in (*numbers, seen.marks, seen.edges))
 
 
 async def test_a_view_is_used_again_for_the_same_readers_of_an_unchanged_graph_and_for_nobody_else(

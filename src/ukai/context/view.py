@@ -24,6 +24,7 @@ from ukai import store
 from ukai.access import ALL, Fields, Record
 from ukai.context import counted, rows, score
 from ukai.context.clause import CompiledScope
+from ukai.context.layered import Names, Vectors
 from ukai.context.rows import views as listing
 from ukai.graph import schema
 from ukai.kit import bm25, handle
@@ -37,6 +38,7 @@ DEPTH = 2
 """Segments of a path that make a place."""
 
 NO_EDGES = listing.packed_edges(0, 0)
+MARK = hashlib.sha256().digest_size
 
 
 class Entry(NamedTuple):
@@ -70,16 +72,16 @@ class View:
     """The first segments of a path -> the rows of the records that stand there."""
     grounds: tuple[str, ...]
     """By number in `corpus.group`: what stands together."""
-    marks: tuple[bytes, ...]
-    """Of each record a hash over what is in here of it and of its parts; empty for a part."""
-    edges: tuple[bytes, ...]
-    """Of each record `rows.views.edges_between`; empty for a part."""
-    rows: Mapping[str, int]
+    marks: NDArray[np.uint8]
+    """Of each record a hash over what is in here of it and of its parts, byte by byte; zeros for a part."""
+    edges: NDArray[np.uint8]
+    """Of each record `rows.views.edges_between`; zeros for a part."""
+    rows: Names[str]
     """Handle -> row."""
-    nodes: Mapping[UUID, int]
+    nodes: Names[UUID]
     """Node -> the row of its record."""
-    vectors: NDArray[np.float32] | None = None
-    """One row an item, its surroundings in it; None where there are too many to hold them. Zeros: not known yet."""
+    vectors: Vectors | None = None
+    """One an item, its surroundings in it; None where there are too many to hold them. Zeros: not known yet."""
     waiting: tuple[int, ...] = ()
     """The row of each text that has no vector yet, where vectors are held."""
 
@@ -97,7 +99,7 @@ class View:
     def nbytes(self) -> int:
         """What it takes in memory, roughly."""
         arrays = sum(p.nbytes for p in (self.corpus.own, self.corpus.title, self.corpus.place))
-        return arrays + 1_000 * self.size + (0 if self.vectors is None else int(self.vectors.nbytes))
+        return arrays + 1_000 * self.size + (0 if self.vectors is None else self.vectors.nbytes)
 
     def row_of(self, node: UUID, part: str) -> int | None:
         """The row of a passage: its own, or that of the record that it is a text of."""
@@ -109,7 +111,7 @@ class View:
     def standing(self, nodes: Iterable[UUID]) -> NDArray[np.int64]:
         """The rows of these records and of their parts."""
         record = np.where(self.parent >= 0, self.parent, np.arange(self.size))
-        return np.flatnonzero(np.isin(record, [self.nodes[node] for node in nodes if node in self.nodes]))
+        return np.flatnonzero(np.isin(record, [row for node in nodes if (row := self.nodes.get(node)) is not None]))
 
     def alike(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of the types of `rows`, without these."""
@@ -129,16 +131,15 @@ class View:
 
     def cosine(self, question: NDArray[np.float32]) -> NDArray[np.float64] | None:
         """How near each item lies to the question; None where nothing is known."""
-        is_known = self.missing < self.texts if self.missing else any(e.contents for e in self.entries)
-        if self.vectors is None or not is_known:
+        if self.vectors is None or not self._has_vector:
             return None
-        # Row by row: a product of a matrix has other last bits for the rows at its end, and takes three times as long.
-        return np.vecdot(self.vectors, question.astype(np.float32)).astype(float)
+        return self.vectors.times(question.astype(np.float32)).astype(float)
 
     @cached_property
-    def texts(self) -> int:
-        """How many texts its items have."""
-        return sum(len(e.contents) for e in self.entries)
+    def _has_vector(self) -> bool:
+        """Whether there are more texts than wait for one."""
+        texts = 0
+        return any((texts := texts + len(e.contents)) > self.missing for e in self.entries)
 
 
 async def read(
@@ -166,9 +167,12 @@ def _made(types: Mapping[str, schema.Type], readable: Iterable[listing.Listed]) 
     return made
 
 
-def token_of(marks: Sequence[bytes], edges: Sequence[bytes]) -> str:
+def token_of(parent: NDArray[np.int32], marks: NDArray[np.uint8], edges: NDArray[np.uint8]) -> str:
     """Equal only for views with the same in them, in the same order."""
-    return hashlib.sha256(b"".join(marks) + b"".join(edges)).hexdigest()
+    is_record = parent < 0
+    made = hashlib.sha256(np.ascontiguousarray(marks[is_record]).data)
+    made.update(np.ascontiguousarray(edges[is_record]).data)
+    return made.hexdigest()
 
 
 async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:
@@ -212,11 +216,11 @@ def _with(view: View, rows: NDArray[np.int64], owner: NDArray[np.int64], known: 
         moved = np.arange(len(rows)) - rows
         first, last = corpus.first[rows] + moved, corpus.last[rows] + moved
         own = score.surrounded(own, corpus.size[rows], first, last, corpus.is_part[rows])
-    if view.vectors is None:
-        vectors = own
-    else:
-        vectors = view.vectors.copy()
-        vectors[rows] = own
+    vectors = Vectors(own)
+    if view.vectors is not None:
+        order = np.arange(view.size)
+        order[rows] = view.size + np.arange(len(rows))
+        vectors = view.vectors.spliced(vectors, order)
     waits = np.array(view.waiting, np.int64)
     waiting = np.sort(np.concatenate([waits[~np.isin(waits, rows)], owner[list(known.missing)]]))
     return replace(view, vectors=vectors, waiting=tuple(waiting.tolist()))
@@ -348,21 +352,26 @@ class _Making:
         )
         if corpus.groups > 1:
             _ = corpus.breadth  # it takes long, and here nobody waits for it
-        edges = tuple(
-            edges_of.get(e.node, NO_EDGES) if p < 0 else b"" for e, p in zip(self._entries, self._parent, strict=True)
+        marks = rows_of(self._marks, MARK)
+        edges = rows_of(
+            [
+                edges_of.get(e.node, NO_EDGES) if p < 0 else b""
+                for e, p in zip(self._entries, self._parent, strict=True)
+            ],
+            len(NO_EDGES),
         )
         return View(
-            token=token_of(self._marks, edges),
+            token=token_of(parent, marks, edges),
             entries=tuple(self._entries),
             records=len(self.nodes),
             corpus=corpus,
             parent=parent,
             places=self._places(),
             grounds=grounds,
-            marks=tuple(self._marks),
+            marks=marks,
             edges=edges,
-            rows={e.id: i for i, e in enumerate(self._entries)},
-            nodes=self.nodes,
+            rows=Names({e.id: i for i, e in enumerate(self._entries)}, len(self._entries)),
+            nodes=Names(self.nodes, len(self._entries)),
         )
 
     def _groups(self) -> tuple[NDArray[np.int32], tuple[str, ...]]:
@@ -380,6 +389,11 @@ class _Making:
         for at in self.nodes.values():
             found.setdefault(place_of(self._entries[at].path), []).append(at)
         return {name: np.array(rows, np.int64) for name, rows in found.items()}
+
+
+def rows_of(each: Sequence[bytes], width: int) -> NDArray[np.uint8]:
+    """One row each, of so many bytes; zeros for an empty one."""
+    return np.frombuffer(b"".join([one or bytes(width) for one in each]), np.uint8).reshape(-1, width)
 
 
 def alone(parent: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ukai.kit import layers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,6 +55,7 @@ class Index:
 ENTRY = np.dtype([("term", "<i8"), ("count", "<u2")])
 """One term of a packed document: ten bytes, by number."""
 MOST_OFTEN = 65_535
+_NO_POSTINGS = np.zeros(0, np.int32), np.zeros(0, np.uint16)
 
 
 @lru_cache(maxsize=65_536)
@@ -66,6 +70,57 @@ def packed(document: Sequence[str]) -> bytes:
     return np.array(counts, ENTRY).tobytes()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Postings:
+    """Which documents hold which terms, both ways round. Documents are numbers from 0 on."""
+
+    words: NDArray[np.int64]
+    """Each term once, by number."""
+    begin: NDArray[np.int64]
+    """Where the documents of each term begin, and where the last ones end."""
+    rows: NDArray[np.int32]
+    """The documents of each term."""
+    counts: NDArray[np.uint16]
+    """How often each of these holds it."""
+    starts: NDArray[np.int64]
+    """Where the terms of each document begin, and where the last ones end."""
+    terms: NDArray[np.int32]
+    """The terms of each document, as places in `words`."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return sum(int(array.nbytes) for array in vars(self).values())
+
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]:
+        """Term, document and how often, by term."""
+        return np.repeat(self.words, np.diff(self.begin)), self.rows, self.counts
+
+    def terms_of(self, documents: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The terms of these documents, as places in `words`, and how many each has."""
+        sizes = np.diff(self.starts)[documents]
+        before = np.cumsum(sizes) - sizes
+        return self.terms[np.repeat(self.starts[documents] - before, sizes) + np.arange(sizes.sum())], sizes
+
+
+def _postings(terms: NDArray[Any], rows: NDArray[Any], counts: NDArray[Any], size: int) -> Postings:
+    """Of entries in any order."""
+    order = np.argsort(terms, kind="stable")
+    ordered = terms[order]
+    begin = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0])[: len(ordered)])
+    ends = np.append(begin, len(ordered))
+    place = np.empty(len(ordered), np.int32)
+    place[order] = np.repeat(np.arange(len(begin), dtype=np.int32), np.diff(ends))
+    return Postings(
+        words=ordered[begin],
+        begin=ends,
+        rows=rows[order].astype(np.int32),
+        counts=counts[order],
+        starts=np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))]),
+        terms=place[np.argsort(rows, kind="stable")],
+    )
+
+
 class Packed:
     """`Index` over packed documents: the same scores, made of arrays, so that 10,000 documents cost milliseconds."""
 
@@ -75,42 +130,40 @@ class Packed:
         sizes = np.fromiter(map(len, documents), np.int64, self.size) // ENTRY.itemsize
         rows = np.repeat(np.arange(self.size), sizes)
         self.lengths = np.bincount(rows, weights=entries["count"], minlength=self.size).astype(float)
-        order = np.argsort(entries["term"], kind="stable")
-        self._terms = entries["term"][order]
-        self._rows = rows[order].astype(np.int32)
-        self._counts = entries["count"][order]
+        self._layers = layers.first(_postings(entries["term"], rows, entries["count"], self.size), self.size)
 
     @property
     def nbytes(self) -> int:
         """Memory of the arrays."""
-        return int(self._terms.nbytes + self._rows.nbytes + self._counts.nbytes + self.lengths.nbytes)
+        return sum(layer.of.nbytes + int(layer.row.nbytes) for layer in self._layers) + int(self.lengths.nbytes)
 
     def breadth(self, group: NDArray[np.int32], groups: int) -> NDArray[np.float64]:
         """How many different terms each group of documents holds.
 
         `group`: for each document a number below `groups`, or -1 where it does not count.
         """
-        terms = np.concatenate([[0], np.cumsum(np.diff(self._terms) != 0)])[: len(self._terms)]
-        of = group[self._rows]
+        held = [_held(layer, group) for layer in self._layers]
+        held = [(words, terms, of) for words, terms, of in held if len(of)]
+        if not held:
+            return np.zeros(groups)
+        # What is a place in one list of words is none in another.
+        terms = (
+            held[0][1]
+            if len(held) == 1
+            else np.unique(np.concatenate([w[t] for w, t, _ in held]), return_inverse=True)[1]
+        )
         # Not `np.unique`, which takes ten times as long.
-        pairs = np.sort(terms[of >= 0] * groups + of[of >= 0])
-        first = np.concatenate([[True], np.diff(pairs) != 0])[: len(pairs)]
-        return np.bincount(pairs[first] % max(groups, 1), minlength=groups).astype(float)
+        pairs = np.sort(terms.astype(np.int64) * groups + np.concatenate([of for _, _, of in held]))
+        first = np.concatenate([[True], np.diff(pairs) != 0])
+        return np.bincount(pairs[first] % groups, minlength=groups).astype(float)
 
     def spliced(self, other: Packed, order: NDArray[np.int64]) -> Packed:
         """What `Packed` would make of the documents that `order` names: numbers of these, then of those of `other`."""
-        place = np.full(self.size + other.size, -1, np.int32)
-        place[order] = np.arange(len(order), dtype=np.int32)
         made = object.__new__(Packed)
         made.size = len(order)
         made.lengths = np.concatenate([self.lengths, other.lengths])[order]
-        stays, comes = place[self._rows], place[self.size + other._rows]
-        is_kept, is_new = stays >= 0, comes >= 0
-        terms = self._terms[is_kept]
-        at = np.searchsorted(terms, other._terms[is_new], "left")
-        made._terms = np.insert(terms, at, other._terms[is_new])
-        made._rows = np.insert(stays[is_kept], at, comes[is_new])
-        made._counts = np.insert(self._counts[is_kept], at, other._counts[is_new])
+        sizes = self.size, other.size
+        made._layers = layers.spliced(self._layers, other._layers, order, sizes=sizes, joined=_joined)
         return made
 
     def tf(self, term: str) -> NDArray[np.float64]:
@@ -121,15 +174,41 @@ class Packed:
         return found
 
     def found(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-        """The documents that hold `term`, each once, and how often each does."""
-        wanted = number(term)
-        first = int(np.searchsorted(self._terms, wanted, "left"))
-        last = int(np.searchsorted(self._terms, wanted, "right"))
-        return self._rows[first:last], self._counts[first:last]
+        """The documents that hold `term`, each once, in any order, and how often each does."""
+        wanted, found = number(term), [_NO_POSTINGS]
+        for layer in self._layers:
+            at = int(np.searchsorted(layer.of.words, wanted))
+            if at < len(layer.of.words) and layer.of.words[at] == wanted:
+                inside = slice(int(layer.of.begin[at]), int(layer.of.begin[at + 1]))
+                row, counts = layer.row[layer.of.rows[inside]], layer.of.counts[inside]
+                is_there = row >= 0
+                found.append((row, counts) if is_there.all() else (row[is_there], counts[is_there]))
+        rows, counts = zip(*found, strict=True)
+        return np.concatenate(rows), np.concatenate(counts)
 
     def scores(self, terms: Sequence[str]) -> NDArray[np.float64]:
         """One score a document; repeated terms count once."""
         return summed((self.found(t) for t in dict.fromkeys(terms)), self.lengths)
+
+
+def _held(
+    layer: layers.Layer[Postings], group: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """A list of words, and for each entry that counts its place in it and its group."""
+    of = np.where(layer.row >= 0, group[layer.row], -1)
+    documents = np.flatnonzero(of >= 0)
+    terms, sizes = layer.of.terms_of(documents)
+    return layer.of.words, terms, np.repeat(of[documents], sizes)
+
+
+def _joined(of: Sequence[layers.Layer[Postings]], size: int) -> Postings:
+    kept: list[tuple[NDArray[Any], ...]] = []
+    for layer in of:
+        terms, rows, counts = layer.of.entries()
+        now = layer.row[rows]
+        kept.append((terms[now >= 0], now[now >= 0], counts[now >= 0]))
+    terms, rows, counts = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
+    return _postings(terms, rows, counts, size)
 
 
 def weighed(counts: Sequence[NDArray[np.float64]], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
