@@ -22,6 +22,7 @@ from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
 from ukai import context, store
 from ukai.context import Scope, bodies, cache, index, levels, making, rows
+from ukai.context.given import Given
 from ukai.context.reader import Reader
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
@@ -30,6 +31,9 @@ from ukai.context.strategies import STRATEGIES, Asked, Strategy
 
 QUESTION = "Why did Alder Works stop the rollout?"
 EVERYWHERE = Scope(globs=("**",))
+DENIED = """
+  - {id: a1, deny: read, records: {types: [Memo]}, to: ["group:sellers"], where: {id: a1}}
+"""
 
 
 async def compose(
@@ -37,7 +41,8 @@ async def compose(
 ) -> context.Composition:
     asked = {k: more.pop(k) for k in ("budget_tokens", "conversation", "ceiling_tokens", "skill") if k in more}
     request = context.Request(question=question, scope=scope, **asked)
-    reader = world.reader(who, more=more.pop("policies", ""))
+    rights = {k: more.pop(k) for k in ("agent", "policy") if k in more}
+    reader = world.reader(who, more=more.pop("policies", ""), **rights)
     return await context.compose(w.db, request, library=w.library, reader=reader, clock=CLOCK, **more)
 
 
@@ -243,6 +248,63 @@ async def test_the_same_question_is_searched_for_once_while_nothing_changes(data
     assert (again.text, again.report.text) == (first.text, first.report.text)
     assert somebody.text != first.text
     assert "another" in changed.text
+
+
+async def turn(w: world.World, who: str = ANN, *, given: Given | None = None, **more: Any) -> context.Composition:
+    """As a turn composes: it knows what it was given, and has no name for it."""
+    return await compose(w, who, given=given or {}, **more)
+
+
+def is_warm(made: context.Composition) -> bool:
+    return "strategies" not in made.ms
+
+
+async def test_turns_that_ask_alike_are_warm_and_each_is_given_what_it_was_not_given(database: store.Database):
+    w = await company(database)
+    first, again = [await turn(w) for _ in range(2)]
+    named = [await compose(w, conversation=c) for c in ("c1", "c2")]
+    more, more_again = [await turn(w, given=made.report.shown) for made in (first, again)]
+    more_named = [await compose(w, conversation=c) for c in ("c1", "c2")]
+    replays = [
+        await context.replay(w.db, made.id, library=w.library, reader=world.reader(ANN))
+        for made in (again, named[1], more_again, more_named[1])
+    ]
+
+    assert [is_warm(m) for m in (first, again, *named)] == [False, True, True, True]
+    assert {m.text for m in (again, *named)} == {first.text}
+    assert [is_warm(m) for m in (more_again, *more_named)] == [True] * 3
+    assert {m.text for m in (more_again, *more_named)} == {more.text}
+    assert "Memo#a1" in more.text
+    assert "because the gate waits" not in more.text
+    assert len({m.report.digest for m in (first, again, *named)}) == 1
+    assert [r and (r.same, r.changed) for r in replays] == [(True, ())] * 4
+
+
+async def test_a_turn_is_not_warm_where_it_would_not_be_given_the_same(database: store.Database):
+    w = await company(database)
+    usual = await turn(w)
+    others = {
+        "caller": await turn(w, MIRA),
+        "agent": await turn(w, agent="clerk"),
+        "fields": await turn(w, policy="memos"),
+        "rights": await turn(w, policies=DENIED),
+        "scope": await turn(w, scope=Scope(globs=("memos/**",))),
+        "budget": await turn(w, budget_tokens=60),
+        "question": await turn(w, question=f"{QUESTION} "),
+        "given": await turn(w, given={"Memo#a1": usual.report.shown["Memo#a1"]}),
+    }
+    await w.write(world.change("Memo#a1", body="The rollout goes on in May."))
+    changed = await turn(w)
+    await w.write(world.change("Memo#a1", readers=["group:managers"]))
+    hidden = await turn(w)
+    elsewhere = await turn(w, conversation="c1")
+
+    said = "The rollout stopped because the gate waits."
+    assert [name for name, made in others.items() if is_warm(made)] == []
+    assert {name for name, made in others.items() if said not in made.text} == {"rights", "given"}
+    assert [is_warm(m) for m in (changed, hidden, elsewhere)] == [False, False, True]
+    assert "The rollout goes on in May." in changed.text
+    assert ("Memo#a1" in hidden.text, "Memo#a1" in elsewhere.text) == (False, False)
 
 
 async def test_a_change_that_comes_while_the_words_are_read_again_is_in_the_document(

@@ -139,9 +139,11 @@ def rules(more: str = "") -> access.Access:
     return found
 
 
-def reader(who: str = ANN, scope: Scope | None = None, policy: str | None = "plain", more: str = "") -> Reader:
+def reader(
+    who: str = ANN, scope: Scope | None = None, policy: str | None = "plain", more: str = "", agent: str = "coach"
+) -> Reader:
     """`more`: policies beside those above."""
-    rights = rules(more).rights(rules(more).caller(who), "coach", policy, "cli")
+    rights = rules(more).rights(rules(more).caller(who), agent, policy, "cli")
     return Reader(rights=rights, edges=domain().edges, scope=scope)
 
 

@@ -18,10 +18,9 @@ from typing import Any, cast
 
 from ukai import record
 from ukai.access import Decision, decision
-from ukai.app import budgets, composing, engine, identity, rules, telemetry, tooling
+from ukai.app import budgets, engine, identity, rules, telemetry, tooling
 from ukai.context import reading, told
 from ukai.context.reader import Reader
-from ukai.context.rows import compositions
 from ukai.kit import canonical, handle, ids
 from ukai.runtime import events, skills, turn
 from ukai.runtime.agent import CHANNELS, Agent, Output, Skill
@@ -149,8 +148,6 @@ async def ask(
         as_of=as_of,
     )
     run = await turn.turn(prepared, db=opened.db, clock=clock, listen=progress, cancel=cancel)
-    async with opened.db.transaction() as tx:
-        await compositions.forget_given(tx, run_id)
     telemetry.observed(run, conversation=conversation)
     outcome = outcome_of(run)
     tell("answer" if run.answer else "refused", text=outcome.text)
@@ -247,15 +244,7 @@ def _document(
     scope = agent.scope or (hand.skill and hand.skill.scope)
     if scope is None or COMPOSED not in agent.tools or is_extractive(model):
         return None
-    return partial(
-        composing.composed,
-        opened,
-        question,
-        hand.reader,
-        meter=hand.meter,
-        skill=hand.skill,
-        conversation=hand.run_id,
-    )
+    return partial(tooling.composed, opened, hand, question=question)
 
 
 def _prompt(agent: Agent, skill: Skill | None) -> str:

@@ -6,6 +6,7 @@ from ukai import context, record
 from ukai.app import rankers, telemetry
 from ukai.app.engine import Engine
 from ukai.context import ranking, reading
+from ukai.context.given import Given, together
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.runtime.agent import Skill
 from ukai.runtime.metered import Meter
@@ -19,12 +20,13 @@ async def composed(
     *,
     meter: Meter,
     skill: Skill | None,
-    conversation: str | None = None,
+    given: dict[str, tuple[str, str]],
     budget_tokens: int | None = None,
 ) -> Document:
     """The document about `question`: inside the agent's scope and the skill's, under the reader's rights.
 
-    A model that ranks is paid from `meter`.
+    A model that ranks is paid from `meter`. `given` is what the turn has been given: it is not given again, and what
+    this document shows is added to it.
     """
     name, ranker = rankers.named(opened, None, meter)
     scope = (skill.scope if skill else None) or (reader.scopes[0] if reader.scopes else WHEREVER_RIGHTS_REACH)
@@ -33,15 +35,20 @@ async def composed(
         scope=scope,
         skill=skill.name if skill else "",
         budget_tokens=budget_tokens,
-        conversation=conversation,
         ranker=name,
     )
-    made = await compose(opened, request, reader, ranker)
+    made = await compose(opened, request, reader, ranker, given=given)
+    given |= together(given, made.report.shown)
     return Document(id=str(made.id), shown=made.text, items=[_item(i) for i in made.items])
 
 
 async def compose(
-    opened: Engine, request: context.Request, reader: Reader, ranker: ranking.Ranker | None
+    opened: Engine,
+    request: context.Request,
+    reader: Reader,
+    ranker: ranking.Ranker | None,
+    *,
+    given: Given | None = None,
 ) -> context.Composition:
     """The one way to the composer from here: by this deployment's thresholds, and counted."""
     made = await context.compose(
@@ -51,6 +58,7 @@ async def compose(
         reader=reader,
         clock=opened.clock,
         settings=opened.catalog.settings.context.thresholds,
+        given=given,
         ranker=ranker,
     )
     telemetry.composed(made.report)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,10 @@ from uuid import UUID
 from ukai import context
 from ukai.app import budgets, composing, engine, rankers
 from ukai.context import explaining, ranking, rereading
+from ukai.context.given import Given
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.rows import compositions
-from ukai.kit import ids, suggest, unicode
+from ukai.kit import suggest, unicode
 from ukai.kit.errors import PermanentError
 from ukai.runtime.agent import Agent, Skill
 
@@ -128,34 +128,23 @@ async def composed(
     if holds is None:
         made = await composing.compose(opened, request, reader, ordering)
     else:
-        async with _held(opened, holds, reader) as by_now:
-            made = await composing.compose(opened, replace(request, conversation=by_now), reader, ordering)
+        made = await composing.compose(
+            opened, request.alone, reader, ordering, given=await _held(opened, holds, reader)
+        )
     async with opened.db.snapshot() as tx:
         report = await rereading.reread(tx, made.report.as_json(), library=opened.library, reader=reader)
     return {"id": str(made.id), "text": made.text, "report": shown(report, dict(made.ms))}
 
 
-@asynccontextmanager
-async def _held(opened: engine.Engine, id: str, reader: Reader) -> AsyncGenerator[str]:
-    """A conversation in which exactly that was given which whoever received the composition `id` holds."""
+async def _held(opened: engine.Engine, id: str, reader: Reader) -> Given:
+    """What whoever received the composition `id` holds."""
     try:
         saved = await explaining.own(opened.db, UUID(id), reader)
     except ValueError:
         saved = None
     if saved is None:
         raise NoSuchComposition(f"there is no composition {id} that was made for you with this agent")
-    asked, report = json.loads(saved.request), json.loads(saved.report)
-    readers, at = reader.rights.principals_hash, opened.clock.now()
-    conversation = str(ids.time_ordered(at))
-    async with opened.db.transaction() as tx:
-        for given in (asked["given"], report["shown"]):
-            items = {item: (body, level) for item, (body, level) in given.items()}
-            await compositions.save_given(tx, conversation, readers, items, at)
-    try:
-        yield conversation
-    finally:
-        async with opened.db.transaction() as tx:
-            await compositions.forget_given(tx, conversation)
+    return explaining.held(saved)
 
 
 async def fetched(

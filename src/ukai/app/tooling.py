@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,8 @@ class Hand:
     meter: Meter
     """What the turn is paid from: so is the model that ranks what it reads."""
     skill: Skill | None = None
+    given: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """What was composed in the turn: its model holds that, and nothing that another turn composed (context req. 40)."""
 
 
 def bound(opened: Engine, agent: Agent, hand: Hand) -> list[Bound]:
@@ -58,7 +60,7 @@ def bound(opened: Engine, agent: Agent, hand: Hand) -> list[Bound]:
         reviewers=(principal,),
     )
     provided |= writing_tools(pen, PROVIDED)
-    provided[COMPOSED] = Bound(spec=PROVIDED[COMPOSED], call=partial(_composed, opened, hand))
+    provided[COMPOSED] = Bound(spec=PROVIDED[COMPOSED], call=partial(composed, opened, hand))
     provided[FETCHED] = Bound(spec=PROVIDED[FETCHED], call=partial(_fetched, opened, hand))
     found = [provided[name] for name in agent.tools if name in provided]
     loop = asyncio.get_running_loop()
@@ -81,14 +83,15 @@ def bound(opened: Engine, agent: Agent, hand: Hand) -> list[Bound]:
     return found if tape is None else [tape.tool(agent.name, principal, one) for one in found]
 
 
-async def _composed(opened: Engine, hand: Hand, *, question: str, budget_tokens: int | None = None) -> Document:
+async def composed(opened: Engine, hand: Hand, *, question: str, budget_tokens: int | None = None) -> Document:
+    """What the turn reads about `question` beside what it was given already."""
     return await composing.composed(
         opened,
         question,
         hand.reader,
         meter=hand.meter,
         skill=hand.skill,
-        conversation=hand.run_id,
+        given=hand.given,
         budget_tokens=None if budget_tokens is None else max(1, min(budget_tokens, CEILING_TOKENS)),
     )
 

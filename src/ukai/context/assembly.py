@@ -13,6 +13,7 @@ from functools import cache
 from itertools import chain
 
 from ukai.context import cut, levels, offload, rank, sections
+from ukai.context.given import Given
 from ukai.context.item import Item
 from ukai.context.render import document, templates
 from ukai.context.scope import BUDGET_TOKENS
@@ -102,7 +103,7 @@ def assemble(
     budget_tokens: int,
     ceiling_tokens: int,
     count: Callable[[str], float],
-    given: Mapping[str, tuple[str, str]],
+    given: Given,
     ref: Callable[[str, str], str],
     usual: int | None = None,
     wanted: Sequence[str] = (),
@@ -118,7 +119,7 @@ def assemble(
     items, put_aside = _offloaded(items, ref)
     bodies = templates.Bodies(shelf)
     by_id = {i.id: i for i in items}
-    same = {i: level for i, (body, level) in given.items() if i in by_id and _hash(by_id[i]) == body}
+    same = _same(given, by_id)
     scores = {i.id: i.score for i in items}
     budget = min(budget_tokens, ceiling_tokens)
 
@@ -150,7 +151,12 @@ def assemble(
 
 
 def again(
-    outline: Outline, items: Sequence[Item], *, ref: Callable[[str, str], str], shelf: templates.Shelf = templates.EMPTY
+    outline: Outline,
+    items: Sequence[Item],
+    *,
+    given: Given,
+    ref: Callable[[str, str], str],
+    shelf: templates.Shelf = templates.EMPTY,
 ) -> tuple[str, tuple[Offloaded, ...]]:
     """The text of a document that `assemble` made of these items among others, and what is put aside in it."""
     items, put_aside = _offloaded(items, ref)
@@ -159,10 +165,16 @@ def again(
         sections.Unit(subjects=tuple([_subject(by_id, id, place, elements) for id, elements in members]))
         for place, members in outline.units
     ]
-    layout = document.Layout(units, body=templates.Bodies(shelf), shaped=outline.shapes, items=by_id)
+    bodies, same = templates.Bodies(shelf), _same(given, by_id)
+    layout = document.Layout(units, body=bodies, given=same, shaped=outline.shapes, items=by_id)
     text = document.Page(layout, outline.standing).text()
     shown = {s.item.id for u in units for s in u.subjects} if put_aside else ()
     return text, tuple([o for o in put_aside if o.item in shown])
+
+
+def _same(given: Given, items: Mapping[str, Item]) -> dict[str, str]:
+    """The levels at which `given` holds those that still say the same."""
+    return {i: level for i, (body, level) in given.items() if i in items and _hash(items[i]) == body}
 
 
 def _subject(items: Mapping[str, Item], id: str, place: str, elements: Sequence[str]) -> Subject:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from ukai import store
 from ukai.context import making, ranking, reading
+from ukai.context.given import Given
 from ukai.context.reader import Reader
 from ukai.context.report import Report
 from ukai.context.request import Request
@@ -45,14 +46,23 @@ async def compose(
     entropy: ids.Entropy = os.urandom,
     settings: Settings = DEFAULT,
     strategies: Mapping[str, Strategy] = STRATEGIES,
+    given: Given | None = None,
     ranker: ranking.Ranker | None = None,
 ) -> Composition:
     """The document for `request`, its report saved. Whoever may read nothing in the scope gets an empty one.
 
-    `ranker` leaves out and orders instead of the scores: a model whose words are kept with the composition.
+    `given` is what they hold, where that is known otherwise than by the request's conversation. `ranker` leaves out
+    and orders instead of the scores: a model whose words are kept with the composition.
     """
     made = await making.made_of(
-        db, request, library=library, reader=reader, settings=settings, strategies=strategies, ranker=ranker
+        db,
+        request,
+        library=library,
+        reader=reader,
+        settings=settings,
+        strategies=strategies,
+        given=given,
+        ranker=ranker,
     )
     at = clock.now()
     id = ids.time_ordered(at, entropy=entropy)

@@ -19,6 +19,7 @@ import numpy as np
 from ukai import store
 from ukai.context import bodies, making, ranking, reading, retrieval, rows
 from ukai.context.clause import CompiledScope
+from ukai.context.given import Given, together
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.request import Request
 from ukai.context.rows import compositions
@@ -38,7 +39,6 @@ NOT_REPORTED = (
 )
 
 INPUTS: Mapping[str, str] = {
-    "request": "the request",
     "rights": "the rights of whoever reads",
     "scope": "the scope",
     "records": "records in scope",
@@ -50,7 +50,7 @@ INPUTS: Mapping[str, str] = {
     "ranker": "the model that ranks",
     "templates": "the templates",
 }
-"""What a composition is a function of: its name in a report, and in words."""
+"""What may be otherwise when a composition is made once more: its name in a report, and in words."""
 ITSELF = "the composer itself"
 """No input is another one, and still the bytes are: they were made by another version of the program."""
 
@@ -86,6 +86,12 @@ async def own(db: store.Database, id: UUID, reader: Reader) -> compositions.Save
         saved = await compositions.saved(tx, id)
     people = tuple(sorted(c.id for c in reader.rights.audience.callers))
     return saved if saved and saved.principals == people and saved.agent == reader.rights.agent else None
+
+
+def held(saved: compositions.Saved) -> Given:
+    """What whoever received the composition holds since: what it showed, and what was given before it."""
+    asked, report = json.loads(saved.request), json.loads(saved.report)
+    return together(_given(asked["given"]), _given(report["shown"]))
 
 
 async def explain(
@@ -161,8 +167,7 @@ async def replay(
     if saved is None:
         return None
     asked = json.loads(saved.request)
-    given = {k: (v[0], v[1]) for k, v in asked["given"].items()}
-    past = making.Past(given=given, without=frozenset(asked["without"]), ranked=asked["ranked"])
+    past = making.Past(without=frozenset(asked["without"]), ranked=asked["ranked"])
     made = await making.made_of(
         db,
         _request(asked),
@@ -171,6 +176,7 @@ async def replay(
         settings=settings,
         strategies=strategies,
         past=past,
+        given=_given(asked["given"]),
         ranker=ranker,
     )
     same = hashlib.sha256(made.text.encode("utf-8", "surrogatepass")).digest() == saved.document
@@ -312,6 +318,10 @@ def _rank(scores: np.ndarray, row: int) -> int:
 def _otherwise(then: Mapping[str, Sequence[str]], now: Mapping[str, tuple[str, str]]) -> list[str]:
     """Items that stand in the document now and did then, with other words."""
     return [f"{name} says something else" for name in now if name in then and then[name][0] != now[name][0]]
+
+
+def _given(kept: Mapping[str, Sequence[str]]) -> Given:
+    return {item: (body, level) for item, (body, level) in kept.items()}
 
 
 def _scope(saved: compositions.Saved) -> Scope:

@@ -20,6 +20,7 @@ from ukai import store
 from ukai.context import assembly, bodies, cut, names, ranking, reading, retrieval, rows, score
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
+from ukai.context.given import Given
 from ukai.context.item import Item
 from ukai.context.reader import Reader
 from ukai.context.render import templates
@@ -41,9 +42,8 @@ from ukai.store.failures import DatabaseAway
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What a replay takes from the first time instead of from now."""
+    """What a replay takes from the first time instead of from now, beside what was given."""
 
-    given: Mapping[str, tuple[str, str]]
     without: frozenset[str]
     """Strategies that timed out then."""
     ranked: Mapping[str, str]
@@ -58,7 +58,8 @@ class Made:
     report: Report
     items: tuple[reading.Item, ...]
     offloaded: tuple[assembly.Offloaded, ...] = ()
-    given: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    given: Given = field(default_factory=dict[str, tuple[str, str]])
+    """What was given before."""
     ranked: Mapping[str, str] = field(default_factory=dict[str, str])
     """What a ranking model said."""
     ann_recall: float | None = None
@@ -85,9 +86,13 @@ async def made_of(
     settings: Settings = DEFAULT,
     strategies: Mapping[str, Strategy] = STRATEGIES,
     past: Past | None = None,
+    given: Given | None = None,
     ranker: ranking.Ranker | None = None,
 ) -> Made:
-    """The composition, not saved. With `past` it is made as it was then, of what is there now."""
+    """The composition, not saved. With `past` it is made as it was then, of what is there now.
+
+    `given` is what whoever reads it holds, in place of what is known of the request's conversation.
+    """
     call = _Call(
         request=request,
         library=library,
@@ -95,6 +100,7 @@ async def made_of(
         settings=settings,
         strategies=strategies,
         past=past,
+        held=given,
         ranker=ranker,
         kept=caching.of(db),
     )
@@ -111,10 +117,11 @@ class _Call:
     settings: Settings
     strategies: Mapping[str, Strategy]
     past: Past | None
+    held: Given | None
     ranker: ranking.Ranker | None
     kept: caching.Views
     secret: bytes = b""
-    given: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    given: Given = field(default_factory=dict[str, tuple[str, str]])
     late: frozenset[str] = frozenset()
     """Strategies that ran out of time."""
     ms: dict[str, float] = field(default_factory=dict[str, float])
@@ -145,10 +152,13 @@ class _Call:
         was read in between is of one moment, without a transaction around it.
         """
         answers = self.kept.answers(self.scope, self.library.types, self.library.cache)
-        drawn = self._drawn(answers)
-        if drawn is None or not answers.position:
+        if not answers.position or not self._is_as_ever:
             return None
         async with db.statements() as tx:
+            self.given = await self._given(tx)
+            drawn = self._drawn(answers)
+            if drawn is None:
+                return None
             self.secret = await self.kept.secret(tx)
             items = await bodies.fetch(tx, self.scope, self.library, drawn.wanted)
             self._took("bodies")
@@ -206,9 +216,9 @@ class _Call:
         self.ms[what] = round((now - self._lap) * 1e3, 2)
         self._lap = now
 
-    async def _given(self, tx: store.Transaction) -> Mapping[str, tuple[str, str]]:
-        if self.past is not None:
-            return self.past.given
+    async def _given(self, tx: store.Transaction) -> Given:
+        if self.held is not None:
+            return dict(self.held)  # it may grow while this is made
         return (
             await compositions.given(tx, self.request.conversation, self.readers) if self.request.conversation else {}
         )
@@ -216,14 +226,15 @@ class _Call:
     @property
     def _is_as_ever(self) -> bool:
         """Neither a model nor an earlier call moves the document."""
-        return not (self.past or self.ranker or self.request.conversation)
+        return not (self.past or self.ranker)
 
     @property
     def _name(self) -> Hashable:
-        return (self.request, *self.question)
+        """Which conversation it is decides what was given, and nothing else."""
+        return (self.request.alone, frozenset(self.given.items()), *self.question)
 
     def _drawn(self, answers: caching.Answers) -> Drawn | None:
-        found: Drawn | None = answers.get(self._name) if self._is_as_ever else None
+        found: Drawn | None = answers.get(self._name)
         return found if found is not None and found.shelf is self.library.shelf else None
 
     def _drawing(self, assembled: assembly.Assembled, report: Report, near: Sequence[Candidate]) -> Drawn:
@@ -233,11 +244,11 @@ class _Call:
 
     def _again(self, drawn: Drawn, items: Sequence[Item]) -> Made:
         """The same document of the words that may be read now."""
-        text, offloaded = assembly.again(drawn.outline, items, ref=self._ref, shelf=drawn.shelf)
+        text, offloaded = assembly.again(drawn.outline, items, given=self.given, ref=self._ref, shelf=drawn.shelf)
         self._took("assembly")
         report = drawn.report
         shown = _shown(report, items)
-        return Made(text=text, report=report, items=shown, offloaded=offloaded, ms=self.ms)
+        return Made(text=text, report=report, items=shown, offloaded=offloaded, given=self.given, ms=self.ms)
 
     async def _found(
         self, ask: Asked, answers: caching.Answers
@@ -315,12 +326,11 @@ class _Call:
         )
 
     def _versions(self, ask: Asked) -> dict[str, str]:
-        """Everything the document is a function of, by name."""
+        """Everything beside the request that the document is a function of, by name."""
         library, owning = self.library, sorted((e.edge, e.owned_side) for e in self.scope.owning)
         return {
             "rights": self.readers,
             "scope": self.scope.written,
-            "request": canonical.sha256(self.request.as_json()),
             "records": ask.view.token,
             "vectors": str(ask.view.missing),
             "types": canonical.sha256([owning, sorted((n, kind.content_hash) for n, kind in library.types.items())]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ukai.context.scope import CEILING_TOKENS, Scope
@@ -24,6 +24,11 @@ class Request:
     """What the given `Ranker` is called in reports; `score` ranks without one."""
     ceiling_tokens: int = CEILING_TOKENS
     """A surface that cuts long replies off says here where."""
+
+    @property
+    def alone(self) -> Request:
+        """The same outside of any conversation: all of it that decides what is found and how it is ranked."""
+        return replace(self, conversation=None) if self.conversation else self
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON: what a replay needs."""

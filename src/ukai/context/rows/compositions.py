@@ -165,11 +165,6 @@ async def save_given(
     )
 
 
-async def forget_given(tx: Transaction, conversation: str) -> None:
-    """A conversation that is over: nobody holds what was given in it any more."""
-    await tx.execute("delete from given where conversation = %s", (conversation,))
-
-
 async def ann_recall(tx: Transaction, since: datetime) -> tuple[int, float | None]:
     """How many approximate answers were checked since then, and the mean share that they had of the exact ones."""
     row = await tx.one(
