@@ -136,11 +136,13 @@ def keys(connection: psycopg.Connection, text: str, params: Any) -> set[str]:
 
 @SLOW
 @given(
-    groups=worlds.GROUP_FILES, policies=worlds.POLICIES, one=worlds.ALLOWLISTS, named=worlds.NAMED,
+    groups=worlds.GROUP_FILES, policies=worlds.POLICIES, tells=worlds.TELLS, one=worlds.ALLOWLISTS, named=worlds.NAMED,
     audience=worlds.AUDIENCES, nodes=NODES, edges=EDGES, types=st.sampled_from((worlds.KNOWN, None)),
 )  # fmt: skip
-def test_sql_and_python_find_the_same_records(connection, groups, policies, one, named, audience, nodes, edges, types):
-    folder, _ = worlds.folder(groups, policies, one=one, types=types)
+def test_sql_and_python_find_the_same_records(
+    connection, groups, policies, tells, one, named, audience, nodes, edges, types
+):
+    folder, _ = worlds.folder(groups, worlds.numbered([*policies, *tells]), one=one, types=types)
     rights = folder.rights(folder.audience(audience), "bot", named)
     try:
         store(connection, nodes, edges)
@@ -148,6 +150,9 @@ def test_sql_and_python_find_the_same_records(connection, groups, policies, one,
 
         assert found(connection, rights) == {key for key, r in records.items() if rights.read(r).allowed}
         agree_on_fields(connection, rights, records)
+        told, params = rights.sql_tell("n", OWNING)
+        tellable = {key for key, r in records.items() if rights.tell(r) & r.fields.keys()}
+        assert keys(connection, f"n.alive and {told}", params) == tellable
     finally:
         connection.rollback()
 
@@ -169,6 +174,21 @@ def test_sql_and_python_agree_along_owning_edges(connection, policies, nodes, ed
         agree_on_fields(connection, rights, records)
     finally:
         connection.rollback()
+
+
+def test_a_field_that_is_withheld_of_a_row_is_not_told_of_it(connection):
+    public = {"records": {"types": ["A"]}, "to": ["public"]}
+    policies = [
+        {"id": "a", "tell": ["owner"], **public},
+        {"id": "b", "deny": "read", **public, "fields": ["owner"], "where": {"f": "x"}},
+    ]
+    folder, _ = worlds.folder({"groups": {}}, policies)
+    node = {"type": "A", "path": "", "readers": None, "state": None, "alive": True}
+    store(connection, [node | {"props": {"owner": "ann", "f": f}} for f in "xy"], [])
+
+    text, params = folder.rights(folder.audience(["ann@x.com"]), "bot").sql_tell("n", OWNING)
+
+    assert keys(connection, text, params) == {"1"}
 
 
 LINKS: dict[str, Any] = {

@@ -117,6 +117,14 @@ def numbered(policies: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 POLICIES = st.lists(entries(), min_size=1, max_size=6).map(numbered)
+TELLS = st.lists(
+    st.fixed_dictionaries(
+        {"tell": lists((*FIELDS, "state")), "records": RECORDS_PART, "to": TO, "where": maybe(WHERE)}
+    ).map(lambda entry: {k: v for k, v in entry.items() if v is not None}),
+    min_size=1,
+    max_size=3,
+)
+"""What refusals tell, beside policies."""
 ALLOWLISTS = st.dictionaries(st.sampled_from(TYPES), lists((*FIELDS, "*"), max_size=3), min_size=1, max_size=3).map(
     lambda allow: {"version": 1, "allow": allow}
 )

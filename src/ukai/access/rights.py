@@ -17,7 +17,7 @@ from ukai.access.decision import Decision
 from ukai.access.field_policy import Allowlist
 from ukai.access.policy import Policy
 from ukai.access.reading import Reading
-from ukai.access.record import ALL, NONE, Fields, OwningEdge, Record, common, union
+from ukai.access.record import ALL, NONE, Fields, OwningEdge, Record, common, includes, union
 from ukai.access.write import Transition
 
 
@@ -104,6 +104,11 @@ class Rights:
             left = NONE if withheld is ALL or left is ALL else left - withheld
         return NONE if left is ALL else left
 
+    @property
+    def tells(self) -> bool:
+        """Whether there is a record of which they may be told something."""
+        return bool(self.tellers) and all(m.allows for m in self.tellers)
+
     @cached_property
     def approximate(self) -> bool:
         """Whether an approximate index may answer them, which lets hidden records move what it finds near."""
@@ -120,6 +125,19 @@ class Rights:
     def sql_field(self, field: str, alias: str = "n", owning: Sequence[OwningEdge] = ()) -> tuple[str, list[Any]]:
         """Like `sql`, for the records of which they may read this field, as far as their field policies list it."""
         clause = rows.showing(self.reading.members, field, alias=alias, owning=owning)
+        return clause.text, list(clause.params)
+
+    def sql_tell(self, alias: str = "n", owning: Sequence[OwningEdge] = ()) -> tuple[str, list[Any]]:
+        """Like `sql`, for the records of which `tell` names a field that they have. `false` where nothing is told."""
+        named = sorted(
+            {f for m in self.tellers for r in m.allows if r.policy.fields is not ALL for f in r.policy.fields}
+        )
+        known = self.types if self.types is not None else self.allowlist.types()
+        reading = self.reading
+        listed = {
+            f: None if known is None else frozenset(t for t in known if includes(reading.listed(t), f)) for f in named
+        }
+        clause = rows.tellable(self.tellers, reading.members, listed=listed, alias=alias, owning=owning)
         return clause.text, list(clause.params)
 
     def sql_among(

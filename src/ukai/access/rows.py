@@ -7,7 +7,7 @@ and nothing else. A property test holds this rendering and `rule.py` to the same
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ukai.access import owners
@@ -53,6 +53,43 @@ def showing(members: Sequence[Member], field: str, *, alias: str, owning: Sequen
         each.append(_Rendering(m, owning, owners.joined).whole(alias))
         each.append(no(_Rendering(withheld, owning, owners.joined).is_denied(alias, OWNERS_DEPTH)))
     return every(each) if members else FALSE
+
+
+def tellable(
+    tellers: Sequence[Member],
+    readers: Sequence[Member],
+    *,
+    listed: Mapping[str, frozenset[str] | None],
+    alias: str,
+    owning: Sequence[OwningEdge],
+) -> Clause:
+    """True for the rows of `node alias` that have a field of which every member may be told.
+
+    `listed`: the fields that some policy tells, each with the types that list it; None is any type.
+    """
+    return some(_telling(tellers, readers, f, types, alias, owning) for f, types in listed.items())
+
+
+def _telling(
+    tellers: Sequence[Member],
+    readers: Sequence[Member],
+    field: str,
+    types: frozenset[str] | None,
+    alias: str,
+    owning: Sequence[OwningEdge],
+) -> Clause:
+    each = [TRUE if types is None else one_of(f"{alias}.type", types), _has(alias, field)]
+    for teller, reader in zip(tellers, readers, strict=True):
+        told = Member(caller=reader.caller, allows=teller.about(field).allows, denies=reader.denies, partial=())
+        withheld = Member(caller=reader.caller, allows=(), denies=reader.about(field).partial, partial=())
+        each.append(_Rendering(told, owning, owners.joined).whole(alias))
+        each.append(no(_Rendering(withheld, owning, owners.joined).is_denied(alias, OWNERS_DEPTH)))
+    return every(each) if readers else FALSE
+
+
+def _has(alias: str, field: str) -> Clause:
+    is_state = f"{alias}.state is not null" if field == "state" else "false"
+    return Clause(text=f"({is_state} or {alias}.props ? %s)", params=(field,))
 
 
 def _by_all(
