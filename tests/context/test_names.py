@@ -36,9 +36,9 @@ async def named(w: world.World, question: str, who: str = ANN, scope: Scope | No
     return {n.node.handle: n.said for n in found}
 
 
-async def tells(w: world.World, question: str, who: str = ANN) -> list[tuple[str, dict[str, str]]]:
+async def tells(w: world.World, question: str, who: str = ANN, more: str = "") -> list[tuple[str, dict[str, str]]]:
     async with w.db.snapshot() as tx:
-        found = await told.told(tx, question, reader=world.reader(who))
+        found = await told.told(tx, question, reader=world.reader(who, more=more), types=w.types)
     return [(t.said, dict(t.fields)) for t in found]
 
 
@@ -105,6 +105,10 @@ async def test_of_what_is_hidden_only_the_listed_fields_are_told(database: store
 
     assert await tells(w, "Where do we stand with Cedar Mills?") == [("Cedar Mills", {"owner": BEN})]
     assert await tells(w, "And Cedar?") == [("Cedar", {"owner": BEN})]
+    await w.write(firm("birch3", BEN, name="Birch Hall", tier="told"))
+    await w.follow()
+    assert await tells(w, "And Birch?") == []
+    assert await tells(w, "And Birch Hall?") == [("Birch Hall", {"owner": BEN})]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +154,39 @@ async def test_what_may_not_be_told_moves_nothing_that_is_told(database: store.D
         await w.write(firm(f"h{i}", BEN, name=name), *memo(f"h{i}", "cedar", "x", title=rng.choice(["Cedar", "Dorn"])))
         await w.follow()
         assert [await tells(w, q) for q in questions] == before, name
+
+
+async def test_however_much_that_is_hidden_is_so_called_a_refusal_tells_what_it_may(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(names, "MOST_CALLED", 3)
+    w = await company(database)
+    questions = ["Cedar Mills", "And Cedar?", "Elmwood Press"]
+    before = [await tells(w, q) for q in questions]
+
+    await w.write(
+        *(firm(f"{name[0].lower()}-{n}", BEN, name=name) for n in range(5) for name in ("Cedar Mills", "Elmwood Press"))
+    )
+    await w.follow()
+
+    assert before[0] == [("Cedar Mills", {"owner": BEN})]
+    assert [await tells(w, q) for q in questions] == before
+
+
+async def test_a_name_that_may_not_be_read_makes_no_first_word_ambiguous(database: store.Database):
+    """Zed sees keys of firms and not what they are called; of elm nothing."""
+    w = await company(database)
+    about = f"to: [{ZED}], records: {{types: [Firm]}}"
+    rules = f"""{KEYS}  - {{id: elm, deny: read, {about}, where: {{key: elm}}, fields: [key, tier]}}
+  - {{id: hint, tell: [owner], {about}, where: {{tier: told}}}}
+"""
+    before = await tells(w, "And Elmwood?", ZED, rules)
+
+    await w.write(firm("elm2", name="Elmwood Hidden"))
+    await w.follow()
+
+    assert before == [("Elmwood", {"owner": BEN})]
+    assert await tells(w, "And Elmwood?", ZED, rules) == before
 
 
 @pytest.mark.parametrize(("fields", "expected"), [("name, title", {"Talk#t"}), ("title", set()), ("name", set())])

@@ -206,7 +206,7 @@ async def at(
 
 async def _told(opened: engine.Engine, question: str, reader: Reader) -> list[told.Told]:
     async with opened.db.snapshot() as tx:
-        return await told.told(tx, question, reader=reader)
+        return await told.told(tx, question, reader=reader, types=opened.library.types)
 
 
 async def _ages(opened: engine.Engine, reader: Reader, at: datetime, cited: Sequence[str]) -> list[turn.Age]:

@@ -60,12 +60,10 @@ async def named(
     tokens = _tokens(question)
     said_spans = spans(question)
     capitals = openings(question)
-    is_called = reader.called(types, FIELDS)
-    found = await rows.called(tx, is_called, folded=said_spans, first=list(capitals), limit=MOST_CALLED)
     by_handle = await _by_handle(tx, question, tokens, types)
-    known = await reader.seen(tx, [*(n for _, n in found), *(n for _, n in by_handle)])
+    known = await reader.seen(tx, [n for _, n in by_handle])
     result = [Named(node=n, said=said, whole=True) for said, n in by_handle if n.id in known]
-    sayable = [(name, n) for name, n in found if (r := known.get(n.id)) and name in _said(r.fields)]
+    sayable = await known_as(tx, reader, types, folded=said_spans, first=list(capitals))
     whole = [(name, n) for name, n in sayable if is_said(name, said_spans)]
     result += [Named(node=n, said=name, whole=True) for name, n in whole]
     taken = {w for name, _ in whole for w in words.words(name)}
@@ -77,6 +75,20 @@ async def named(
             partial.setdefault(opening, []).append(n)
     result += [Named(node=ns[0], said=capitals[w], whole=False) for w, ns in partial.items() if len(ns) == 1]
     return list({n.node.id: n for n in result}.values())[:MOST]
+
+
+async def known_as(
+    tx: store.Transaction,
+    reader: CompiledScope,
+    types: Mapping[str, schema.Type],
+    *,
+    folded: Sequence[str],
+    first: Sequence[str],
+) -> list[tuple[str, rows.Node]]:
+    """`(name, node)` of records that the reader may know by a name that is one of `folded` or begins with a `first`."""
+    found = await rows.called(tx, reader.called(types, FIELDS), folded=folded, first=first, limit=MOST_CALLED)
+    seen = await reader.seen(tx, [n for _, n in found])
+    return [(name, n) for name, n in found if (r := seen.get(n.id)) and name in _said(r.fields)]
 
 
 def spans(question: str) -> list[str]:

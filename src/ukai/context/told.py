@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from ukai import store
 from ukai.access import Record
 from ukai.context import names, rows
 from ukai.context.reader import Reader
+from ukai.graph import schema
 from ukai.kit import words
 
 
@@ -24,30 +26,42 @@ class Told:
     fields: Mapping[str, Any]
 
 
-async def told(tx: store.Transaction, question: str, *, reader: Reader) -> list[Told]:
+async def told(tx: store.Transaction, question: str, *, reader: Reader, types: Mapping[str, schema.Type]) -> list[Told]:
     """Of the records that `question` names and the reader may not read: what is listed to be told.
 
     The first word of a name is enough where one record alone is so called, among those that the reader may know of;
     nothing but the words of the question is said of the name. A record of which nothing is listed is not mentioned and
-    moves nothing: absent and hidden look the same.
+    moves nothing: absent and hidden look the same. So the store gives what may be told and what is known, and nothing
+    else that is so called takes a place among these.
     """
+    if not reader.rights.tells:
+        return []
     spans = names.spans(question)
     openings = names.openings(question)
-    found = await rows.called(tx, ("true", []), folded=spans, first=list(openings), limit=names.MOST_CALLED)
+    tellable = reader.rights.sql_tell("n", reader.owning)
+    found = await rows.called(tx, tellable, folded=spans, first=list(openings), limit=names.MOST_CALLED)
     nodes = [n for _, n in found]
     seen = await reader.seen(tx, nodes)
     records = await rows.records(tx, [n for n in nodes if n.id not in seen], reader.owning)
     listed = {id: fields for id, record in records.items() if (fields := _listed(record, reader))}
     said = {n.id: _said(name, question) for name, n in found if names.is_said(name, spans)}
-    by_opening: dict[str, list[rows.Node]] = {}
-    for name, n in found:
-        if n.type in reader.owner_types and (n.id in seen or n.id in listed):
-            by_opening.setdefault(words.words(name)[0], []).append(n)
-    for opening, candidates in by_opening.items():
-        if opening in openings and len(candidates) == 1:
-            said.setdefault(candidates[0].id, openings[opening])
+    if listed:
+        known = await names.known_as(tx, reader, types, folded=(), first=list(openings))
+        alike = [(name, n) for name, n in found if n.id in listed] + known
+        for opening, id in _alone(alike, reader):
+            if opening in openings:
+                said.setdefault(id, openings[opening])
     result = [Told(said=said[id], type=records[id].type, fields=f) for id, f in listed.items() if id in said]
     return sorted(result, key=lambda t: (t.said, t.type))
+
+
+def _alone(called: Sequence[tuple[str, rows.Node]], reader: Reader) -> Iterator[tuple[str, UUID]]:
+    """First words that one owner alone is called by, and its id."""
+    by_opening: dict[str, list[rows.Node]] = {}
+    for name, n in called:
+        if n.type in reader.owner_types:
+            by_opening.setdefault(words.words(name)[0], []).append(n)
+    yield from ((opening, nodes[0].id) for opening, nodes in by_opening.items() if len(nodes) == 1)
 
 
 def _listed(record: Record, reader: Reader) -> dict[str, Any]:
