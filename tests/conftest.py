@@ -21,8 +21,14 @@ from ukai.store.embedded import Options
 
 TEMPLATE = "ukai_template"
 
-FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "max_wal_size": "1GB"}
-"""Nothing here outlives the run."""
+FAST = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "max_wal_size": "1GB",
+    "autovacuum": "off",
+}
+"""Nothing here outlives the run, and nothing is at work in it but the tests."""
 
 LONG = (
     "flows/test_leak.py",

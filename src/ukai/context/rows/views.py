@@ -32,6 +32,14 @@ PIECE = 1_000
 Row = TypeVar("Row")
 _TUPLE: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
 
+_OLDEST = (
+    "(select coalesce(min(x::text::bigint) filter (where not exists (select from pg_stat_get_activity(null) a, "
+    "pg_database d where a.backend_xid = x::xid and a.datid <> d.oid and d.datname = current_database())), "
+    "(case count(x) when 0 then pg_snapshot_xmin(pg_current_snapshot()) else pg_snapshot_xmax(pg_current_snapshot()) "
+    "end)::text::bigint) from pg_snapshot_xip(pg_current_snapshot()) x)"
+)
+"""The oldest open transaction that may change something here. Those of a whole server are counted together: one that is
+seen at work in another database may not, and one that is seen nowhere any more may have."""
 _EDGE = "hashtextextended(e.id::text, e.version)"
 
 
@@ -62,7 +70,7 @@ class Position:
     text: str
     """Two equal ones stand for the same graph, when the earlier one is settled."""
     is_settled: bool
-    """No transaction that began before the last change is still open: nothing can come in behind it."""
+    """No transaction that began before the last change is still open here: nothing can come in behind it."""
     cluster: int
     end: tuple[str, int] | None
     """The last change; None where what changes later cannot be told from the feed."""
@@ -73,7 +81,7 @@ class Position:
 async def position(tx: Transaction) -> Position:
     """Where the feed of changes ends in this snapshot, and how far passages have followed it."""
     row = await tx.one(
-        "select p.cluster, c.xid::text, c.seq, p.xid::text, p.seq, pg_snapshot_xmin(pg_current_snapshot())::text, "
+        f"select p.cluster, c.xid::text, c.seq, p.xid::text, p.seq, {_OLDEST}, "  # noqa: S608
         "exists (select 1 from passage where terms is null) from passage_cursor p "
         "left join (select xid, seq from change order by xid desc, seq desc limit 1) c on true"
     )
@@ -82,11 +90,11 @@ async def position(tx: Transaction) -> Position:
     cluster, xid, seq, followed_xid, followed_seq, oldest, is_uncounted = row
     return Position(
         text=f"{'' if xid is None else f'{xid}:{seq}'} {followed_xid}:{followed_seq} {cluster}",
-        is_settled=int(xid or 0) < int(oldest) and not is_uncounted,
+        is_settled=int(xid or 0) < oldest and not is_uncounted,
         cluster=int(cluster),
         end=None if xid is None or is_uncounted else (str(xid), int(seq)),
         # All transactions before the oldest open one were seen, and passages follow in the order of the feed.
-        since=min((int(oldest), 0), (int(followed_xid), int(followed_seq))),
+        since=min((oldest, 0), (int(followed_xid), int(followed_seq))),
     )
 
 
