@@ -108,6 +108,17 @@ async def test_the_count_decides_the_way_and_the_report_says_which(
     assert way == "places" or len(made.report.found) == made.report.matched
 
 
+async def test_of_many_short_texts_as_many_are_brought_as_fill_the_largest_document(database: store.Database):
+    w = await company(database)
+    turns = [("Ada", f"We count gate {n} again.") for n in range(400)]
+    await w.write(*world.talk("long", "alder", *turns, title="Gates"))
+    await w.follow()
+
+    made = await compose(w, ANN, "x", settings=replace(MANY, strategy_cap=50))
+
+    assert all(said in made.text for _, said in turns)
+
+
 async def test_no_strategy_brings_more_than_its_cap_and_no_composition_more_than_its_own(database: store.Database):
     w = await company(database)
 

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks import stored
 
 from tests import shared
 from ukai.app import recall
@@ -263,3 +265,22 @@ def test_words_alone_beat_a_random_order_on_the_public_sets(public: Path, name: 
     assert report.findings == ()
     assert 20 <= report.figures["cases"] <= 25
     assert report.figures["usable"]["2500"] >= report.figures["random"]["usable"]["2500"] + ABOVE.get(name, 0.04)
+
+
+@pytest.mark.skipif(not TOOL.exists(), reason="needs the public sets and their tool")
+@pytest.mark.parametrize(("name", "every"), [("locomo", 60), ("qmsum", 25)])
+def test_what_connectors_bring_into_the_store_is_found_as_in_memory(
+    public: Path, tmp_path: Path, database_url: str, name: str, every: int
+):
+    cases = [json.loads(line) for line in (public / name / "cases.jsonl").read_text("utf-8").splitlines()][::every]
+    places = tuple(g.removesuffix("**") for c in cases for g in c["scope"]["globs"])
+    items = (public / name / "items.jsonl").read_text("utf-8").splitlines()
+    (tmp_path / name).mkdir()
+    kept = [line for line in items if json.loads(line)["path"].startswith(places)]
+    for file, lines in (("items", kept), ("cases", [json.dumps(c) for c in cases])):
+        (tmp_path / name / f"{file}.jsonl").write_text("\n".join(lines), "utf-8")
+
+    report = stored.run({"sets": name, "cases": str(tmp_path), "words": "yes", "url": database_url})
+
+    usable = {w: fmean(report.figures[f"{name}.{w}@{b}"] for b in recall.BUDGETS) for w in ("stored", "memory")}
+    assert usable["stored"] > usable["memory"] - 0.03

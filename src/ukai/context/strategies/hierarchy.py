@@ -8,11 +8,16 @@ schema are at least named.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ukai.context.scope import CEILING_TOKENS
 from ukai.context.strategies.asked import Asked, Strategy
 from ukai.context.view import place_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PLACES, RECORDS = 3, 100
 """Places that are opened, and records taken from each."""
@@ -32,12 +37,20 @@ async def find(ask: Asked) -> Sequence[int]:
     # Below the mean of the scope a neighbour is one by accident: people of other customers.
     near = {place: rows[score[rows] > 0] for place in opened if len(rows := ask.view.places[place])}
     inside = [row for rows in near.values() for row in ask.best(score, RECORDS, rows)]
-    return list(dict.fromkeys([*ask.best(score, ask.settings.strategy_cap), *inside]))
+    return list(dict.fromkeys([*_enough(ask, score), *inside]))
+
+
+def _enough(ask: Asked, score: NDArray[np.float64]) -> list[int]:
+    """The best, and as many more as would fill the largest document, however short they are."""
+    best = ask.best(score, ask.settings.composition_cap)
+    filled = np.cumsum(ask.view.corpus.size[best])
+    reached = int(np.searchsorted(filled, 4 * ask.settings.room * CEILING_TOKENS)) + 1
+    return best[: max(ask.settings.strategy_cap, reached)]
 
 
 STRATEGY = Strategy(
     fires=lambda ask: ask.view.size > 0,
     find=find,
     timeout_ms=lambda s: s.expand_ms,
-    cap=lambda s: max(s.filter, s.strategy_cap),
+    cap=lambda s: max(s.filter, s.composition_cap),
 )
