@@ -30,6 +30,9 @@ class OnlyTown:
     def sql(self, alias: str = "n", owning: Any = ()) -> tuple[str, list[Any]]:
         return f"{alias}.key = %s", [self.key]
 
+    def sql_among(self, *_: Any, **__: Any) -> None:
+        return None
+
 
 async def filled(db: store.Database) -> None:
     await world.upload(db)

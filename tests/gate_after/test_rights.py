@@ -27,6 +27,9 @@ class Clerk:
     def sql(self, alias: str = "n", owning: Any = ()) -> tuple[str, list[Any]]:
         return f"({alias}.key <> %s and {alias}.type <> 'Sign')", ["h"]
 
+    def sql_among(self, *_: Any, **__: Any) -> None:
+        return None
+
     def readable(self, type: str, fields: frozenset[str]) -> frozenset[str]:
         return frozenset() if type == "Sign" else fields - {"motto"}
 

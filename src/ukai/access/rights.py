@@ -141,14 +141,15 @@ class Rights:
         return clause.text, list(clause.params)
 
     def sql_among(
-        self, ids: tuple[str, Sequence[Any]], owning: Sequence[OwningEdge] = ()
+        self, ids: tuple[str, Sequence[Any]], owning: Sequence[OwningEdge] = (), *, dead: bool = False
     ) -> tuple[str, list[Any]] | None:
-        """`(text, params)`: the array of those of `ids`, an array, whose nodes live and for which `sql` holds.
+        """`(text, params)`: the array of those of `ids`, an array, whose nodes live (or not, with `dead`) and for which
+        `sql` holds.
 
         For many rows: it asks each owner once. None where nothing passes from owners; then `sql` asks none.
         """
         array = Clause(text=ids[0], params=tuple(ids[1]))
-        clause = rows.among(self.reading.members, types=self._bound, owning=owning, ids=array)
+        clause = rows.among(self.reading.members, types=self._bound, owning=owning, ids=array, dead=dead)
         return None if clause is None else (clause.text, list(clause.params))
 
     @property

@@ -32,16 +32,22 @@ def readable(
 
 
 def among(
-    members: Sequence[Member], *, types: frozenset[str] | None, owning: Sequence[OwningEdge], ids: Clause
+    members: Sequence[Member],
+    *,
+    types: frozenset[str] | None,
+    owning: Sequence[OwningEdge],
+    ids: Clause,
+    dead: bool = False,
 ) -> Clause | None:
-    """The array of those of `ids`, an array, whose rows live and for which `readable` holds.
+    """The array of those of `ids`, an array, whose rows live (or not, with `dead`) and for which `readable` holds.
 
     What holds of an owner is worked out once for all of them. None where nothing passes from owners.
     """
     if not owning or not any(r.policy.and_owned for m in members for r in (*m.allows, *m.denies)):
         return None
     whole, steps = _by_all(members, types, "n", owning, owners.known), owners.steps(owning, ids)
-    found = f"select n.id from node n where {owners.is_at('n', 0)} and n.alive and {whole.text}"  # noqa: S608
+    living = "true" if dead else "n.alive"
+    found = f"select n.id from node n where {owners.is_at('n', 0)} and {living} and {whole.text}"  # noqa: S608
     return put(f"array(with {steps.text} {found})", steps, whole)
 
 

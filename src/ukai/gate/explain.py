@@ -13,7 +13,7 @@ from rapidfuzz.distance import DamerauLevenshtein
 
 from ukai import store
 from ukai.gate import delta as deltas
-from ukai.gate import history, rows
+from ukai.gate import history, render, rows
 from ukai.gate import plan as plans
 from ukai.gate import program as programs
 from ukai.gate.rejection import MASK, Rejection, reject
@@ -114,13 +114,11 @@ async def _facts(tx: store.Transaction, problems: Sequence[Problem], rights: Rig
     return Facts(
         seen=await _reading(tx, problems, rights),
         dead=dead,
-        handles=await rows.handles(tx, sorted(ids), allowed) if ids else {},
+        handles=await rows.handles(tx, ids, rights),
         changes=await rows.changes_numbered(tx, [p["seq"] for p in problems if p.get("seq")]),
-        fields={id: await rows.last_changes(tx, id, base) for id, base in conflicts},
-        near={
-            (type, key): nearest(key, await rows.keys_near(tx, type, key, allowed), type=type)
-            for type, key in sorted(missing - dead.keys())
-        },
+        fields=await rows.last_changes(tx, conflicts),
+        # For as many as a model is shown.
+        near=await _near(tx, sorted(missing - dead.keys())[: render.TOOL_LINES], allowed),
     )
 
 
@@ -142,6 +140,17 @@ async def _reading(tx: store.Transaction, problems: Sequence[Problem], rights: R
 
 def _handle(p: Problem) -> str:
     return f"{p.get('type')}#{p.get('key')}"
+
+
+async def _near(
+    tx: store.Transaction, missing: Sequence[tuple[str, str]], allowed: rows.Allowed
+) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for type in dict.fromkeys(t for t, _ in missing):
+        keys = [k for t, k in missing if t == type]
+        known = await rows.keys_near(tx, type, keys, allowed)
+        found |= {(type, key): nearest(key, known, type=type) for key in keys}
+    return found
 
 
 def nearest(key: str, keys: Sequence[str], *, type: str) -> list[str]:

@@ -17,6 +17,8 @@ from ukai.gate.rights import Rights
 BEGINNING = ""
 """The cursor before the first change that is kept."""
 MAX_LIMIT = 1_000
+MOST = 4_000
+"""Changes of which it is asked at once whether they may be read."""
 _NUMBER = re.compile(r"[0-9]{1,18}\Z")
 """What the database counts with has 19 digits."""
 
@@ -53,7 +55,7 @@ async def read(db: store.Database, cursor: str, *, rights: Rights | None, limit:
             return Page(changes=(), cursor=cursor, more=False)
         # Read before the changes: what finishes in between is not passed.
         settled = await rows.feed_end(tx)
-        found = await rows.feed(tx, after, limit=limit + 1, allowed=rights.sql("n", await rows.owning_edges(tx)))
+        found = await _visible(tx, after, limit + 1, rights)
         page = found[:limit]
         changes = await history.seen(tx, [history.change(r) for r in page], rights=rights)
     last = (int(page[-1]["xid"]), page[-1]["seq"]) if page else (int(after[0]), after[1])
@@ -64,6 +66,19 @@ async def read(db: store.Database, cursor: str, *, rights: Rights | None, limit:
         cursor=_cursor(state["timeline"], last),
         more=len(found) > limit,
     )
+
+
+async def _visible(tx: store.Transaction, after: tuple[str, int], limit: int, rights: Rights) -> list[rows.Answer]:
+    """The first changes after the position that may be read. The parts grow, for readers of a few among many."""
+    found: list[rows.Answer] = []
+    size = limit
+    while True:
+        part = await rows.feed(tx, after, limit=size)
+        found += await rows.visible(tx, part, rights)
+        if len(part) < size or len(found) >= limit:
+            return found[:limit]
+        after = (str(part[-1]["xid"]), part[-1]["seq"])
+        size = min(2 * size, MOST)
 
 
 async def end(db: store.Database) -> str:

@@ -78,8 +78,7 @@ class Guard:
         found = await rows.attached(tx, list(at), without=gone)
         named = await self._pointing(tx, list(at))
         ids = {str(r["other"]) for r in found} | {str(r["id"]) for r in named} | {str(id) for id in at}
-        allowed = self.judge.rights.sql("n", await rows.owning_edges(tx))
-        handles = await rows.handles(tx, sorted(ids), allowed)
+        handles = await rows.handles(tx, sorted(ids), self.judge.rights)
 
         def name(id: UUID) -> str:
             return handles.get(str(id), HIDDEN)

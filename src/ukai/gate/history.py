@@ -125,7 +125,7 @@ async def of_commit(tx: store.Transaction, commit: UUID, *, rights: Rights | Non
     """The changes of one commit, in order: with `rights.ALL` what an undo starts from."""
     if rights is None:
         return []
-    found = await rows.changes_in(tx, commit, allowed=await _allowed(tx, rights))
+    found = await rows.visible(tx, await rows.changes_in(tx, [commit]), rights)
     return await seen(tx, [_change(r) for r in found], rights=rights)
 
 

@@ -94,8 +94,7 @@ async def of(
         for edge in domain.edges:
             if before is not None and edge.edge in before.by_edge and edge != before.by_edge[edge.edge]:
                 await work.edges(edge, before.by_edge[edge.edge])
-        allowed = rights.sql("n", await rows.owning_edges(tx))
-        found = [await _told(tx, tally, allowed) for tally in work.tallies.values()]
+        found = [await _told(tx, tally, rights) for tally in work.tallies.values()]
     return Impact(
         domain=domain.domain,
         version=(before.version if before else 0) + 1,
@@ -231,8 +230,8 @@ class _Work:
             self.add(edge.edge, side, "cardinality", id, new=id not in had)
 
 
-async def _told(tx: store.Transaction, tally: _Tally, allowed: rows.Allowed) -> Broken:
-    known = await rows.handles(tx, [str(id) for id in tally.first], allowed)
+async def _told(tx: store.Transaction, tally: _Tally, rights: Rights) -> Broken:
+    known = await rows.handles(tx, [str(id) for id in tally.first], rights)
     shown = [known[str(id)] for id in tally.first if str(id) in known][:EXAMPLES]
     return Broken(
         type=tally.type,

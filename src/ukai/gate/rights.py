@@ -31,6 +31,12 @@ class Rights(Protocol):
         """The same as a condition over the rows of `node alias`."""
         ...
 
+    def sql_among(
+        self, ids: tuple[str, Sequence[Any]], owning: Sequence[record.OwningEdge] = (), *, dead: bool = False
+    ) -> tuple[str, list[Any]] | None:
+        """The array of those of `ids` for which `sql` holds, each owner asked once; None where `sql` asks none."""
+        ...
+
     def readable(self, type: str, fields: frozenset[str]) -> frozenset[str]:
         """Of `fields`, those that may be read of some record of the type."""
         ...
@@ -56,6 +62,11 @@ class _All:
 
     def sql(self, alias: str = "n", owning: Sequence[record.OwningEdge] = ()) -> tuple[str, list[Any]]:
         return "true", []
+
+    def sql_among(
+        self, ids: tuple[str, Sequence[Any]], owning: Sequence[record.OwningEdge] = (), *, dead: bool = False
+    ) -> tuple[str, list[Any]] | None:
+        return None
 
     def readable(self, type: str, fields: frozenset[str]) -> frozenset[str]:
         return fields

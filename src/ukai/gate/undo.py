@@ -80,8 +80,8 @@ async def _read(tx: store.Transaction, what: UUID | Run | Span, rights: Rights) 
     else:
         found = await rows.commits_of_author(tx, what.author, what.since, what.until)
         chosen = await _in_force(tx, found)
-    changes = await rows.changes_of_commits(tx, chosen, rights.sql("n", await rows.owning_edges(tx)))
-    trouble = await _trouble(tx, what, found, changes)
+    changes = await rows.changes_in(tx, chosen)
+    trouble = await _trouble(tx, what, found, changes, seen=len(await rows.visible(tx, changes, rights)))
     if trouble is not None:
         return trouble
     for row in await rows.taken_back(tx, chosen):
@@ -100,9 +100,9 @@ async def _in_force(tx: store.Transaction, found: Sequence[Row]) -> list[UUID]:
 
 
 async def _trouble(
-    tx: store.Transaction, what: UUID | Run | Span, found: Sequence[Row], changes: Sequence[Row]
+    tx: store.Transaction, what: UUID | Run | Span, found: Sequence[Row], changes: Sequence[Row], *, seen: int
 ) -> Rejection | None:
-    """Why there is nothing to take back, or not for these eyes."""
+    """Why there is nothing to take back, or not for these eyes: of the changes they see so many."""
     named = f"the commit {what}" if isinstance(what, UUID) else "the run" if isinstance(what, Run) else "the span"
     if not changes and found:
         floor = await rows.floor(tx)
@@ -111,10 +111,10 @@ async def _trouble(
         if isinstance(what, UUID) or all(row["undone_by"] is None for row in found):
             return _refused("nothing_to_undo", f"{named} changed nothing", "a commit that changed something")
         return _refused("nothing_to_undo", f"all of {named} is taken back already", "a commit that is in force")
-    if not any(c["seen"] for c in changes):
+    if not seen:
         hint = "`ukai history` and `ukai propose` tell the ids of commits"
         return _refused("unknown_commit", f"there is no {named[4:]} of which you may read anything", "a commit", hint)
-    if not all(c["seen"] for c in changes):
+    if seen < len(changes):
         return _refused("forbidden_row", f"{named} also changed records that you may not read", "rights on all of it")
     erased = next((c for c in changes if c["erased_at"] is not None), None)
     if erased is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.gate import world
@@ -72,3 +73,37 @@ async def test_what_cannot_be_stored_is_refused_and_kept_all_the_same(database: 
     assert outcome.attempt == 1
     async with database.transaction() as tx:
         assert len(await audit.attempts(tx)) == 1
+
+
+async def test_a_hundred_refused_operations_are_explained_with_as_many_statements_as_ten(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    await world.upload(database)
+    names = [f"t{i}" for i in range(100)]
+    await world.done(database, *(world.town(n) for n in names))
+    await world.done(database, *(world.change(f"Town#{n}", size=1) for n in names))
+    statements = _counted(monkeypatch)
+
+    asked: list[int] = []
+    for many in (10, 100):
+        ops = [world.change(f"Town#{n}", size=2, if_version=1) for n in names[:many]]
+        ops += [world.change(f"Town#x{n}", size=2) for n in names[:many]]
+        before = len(statements)
+        found = await world.refused(database, *ops, dry_run=True)
+        asked.append(len(statements) - before)
+        assert sorted(set(found)) == ["conflict", "unknown_id"]
+
+    assert asked[0] == asked[1]
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """One entry for each statement that is sent."""
+    sent: list[None] = []
+    plain = psycopg.AsyncCursor.execute
+
+    async def execute(self: Any, *args: Any, **more: Any) -> Any:
+        sent.append(None)
+        return await plain(self, *args, **more)
+
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", execute)
+    return sent

@@ -34,6 +34,9 @@ class Only:
     def sql(self, alias: str = "n", owning: Any = ()) -> tuple[str, list[Any]]:
         return f"{alias}.key <> %s", [self.hidden]
 
+    def sql_among(self, *_: Any, **__: Any) -> None:
+        return None
+
     def readable(self, type: str, fields: frozenset[str]) -> frozenset[str]:
         return fields - {"motto"}
 

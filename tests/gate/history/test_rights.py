@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.gate import world
@@ -92,6 +94,55 @@ async def test_rights_that_come_by_way_of_an_owner_reach_the_history(database: s
 
     assert [dict(c.after) for c in timeline] == [{"name": "mine"}]
     assert {c.handle for c in page.changes} == {"Owner#cy", "Thing#mine", "Thing#mine -belongs_to-> Owner#cy"}
+
+
+class AskedTogether:
+    """Rights that may be asked for many rows, and for none by itself."""
+
+    def __init__(self, of: access.Rights) -> None:
+        self.of = of
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.of, name)
+
+    def sql(self, *_: Any) -> Any:
+        raise AssertionError("each row was asked about its owner")
+
+
+async def test_an_owner_of_many_is_asked_once_where_changes_are_read(database: store.Database):
+    await world.upload(database, OWNED)
+    ops = [{"kind": "create_node", "ref": "$o", "node_type": "Owner", "set": {"name": "cy"}}]
+    for name in ("mine", "gone", "other"):
+        ops.append({"kind": "create_node", "ref": f"${name}", "node_type": "Thing", "set": {"name": name}})
+    ops += [
+        {"kind": "create_edge", "edge_type": "belongs_to", "from": {"ref": f"${n}"}, "to": {"ref": "$o"}}
+        for n in ("mine", "gone")
+    ]
+    done = await gate.submit(database, {"ops": ops}, author=world.ANN, rights=gate.ALL, clock=world.CLOCK)
+    assert isinstance(done, gate.Committed)
+    cy = AskedTogether(rights("cy@example.com"))
+
+    async with database.transaction() as tx:
+        commit = await history.of_commit(tx, done.commit, rights=cy)
+    page = await feed.read(database, feed.BEGINNING, rights=cy, limit=2)
+    rest = await feed.read(database, page.cursor, rights=cy, limit=1_000)
+
+    told = [c.handle for c in commit]
+    assert told == [
+        "Owner#cy",
+        "Thing#mine",
+        "Thing#gone",
+        *(f"Thing#{n} -belongs_to-> Owner#cy" for n in ("mine", "gone")),
+    ]
+    assert [c.handle for c in (*page.changes, *rest.changes)] == told
+
+    edges = [{"kind": "delete_edge", "edge_type": "belongs_to", "from": {"handle": f"Thing#{n}"},
+              "to": {"handle": "Owner#cy"}} for n in ("mine", "gone")]  # fmt: skip
+    await gate.submit(
+        database, {"ops": [*edges, world.remove("Owner#cy")]}, author=world.ANN, rights=gate.ALL, clock=world.CLOCK
+    )
+    later = await feed.read(database, rest.cursor, rights=cy)
+    assert [(c.op, c.handle) for c in later.changes] == [("delete", "Owner#cy")]
 
 
 @pytest.mark.parametrize("cursor", ["x", "a.b.c", "..", f"{{}}.{'9' * 40}.1", "{}.1.-1", "{}.١.1"])

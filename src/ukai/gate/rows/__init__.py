@@ -9,10 +9,12 @@ from ukai.gate.rows.changes import (
     changes_after,
     changes_in,
     changes_of,
+    ends_of,
     floor,
     holds,
     index_text,
     shares,
+    visible,
 )
 from ukai.gate.rows.domain import (
     claim_ends,
@@ -50,11 +52,9 @@ from ukai.gate.rows.statement import Allowed, Fault, Window
 from ukai.gate.rows.statistics import author_figures, code_figures
 from ukai.gate.rows.undoing import (
     attached,
-    changes_of_commits,
     commits,
     commits_of_author,
     commits_of_run,
-    ends_of,
     holders,
     later_writes,
     pointing,
@@ -78,7 +78,6 @@ __all__ = [
     "changes_in",
     "changes_numbered",
     "changes_of",
-    "changes_of_commits",
     "claim_ends",
     "claim_values",
     "code_figures",
@@ -144,4 +143,5 @@ __all__ = [
     "tried",
     "undoes",
     "vacuum",
+    "visible",
 ]

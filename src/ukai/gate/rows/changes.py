@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ukai import store
+from ukai.gate.rights import ALL, Rights
+from ukai.gate.rows import lookup
 from ukai.gate.rows.statement import CHANGE, Allowed, Window, dicts, put
 
 _PAGE = """ and (%s::timestamptz is null or c.at >= %s) and (%s::timestamptz is null or c.at < %s)
@@ -18,11 +20,23 @@ _PAGE = """ and (%s::timestamptz is null or c.at >= %s) and (%s::timestamptz is 
 _EDGES = """
     union all select e.id from edge e join node n on n.id = e.dst where e.src = %s and {allowed}
     union all select e.id from edge e join node n on n.id = e.src where e.dst = %s and {allowed}"""
-VISIBLE = """ and case c.kind
-    when 'node' then exists (select 1 from node n where n.id = c.id and {allowed})
-    else exists (select 1 from edge e join node n on n.id = e.src where e.id = c.id and {allowed})
-         and exists (select 1 from edge e join node n on n.id = e.dst where e.id = c.id and {allowed}) end"""
-"""Changes of nodes that may be read, and of edges between such. `allowed` stands three times in it."""
+
+
+async def visible(tx: store.Transaction, changes: Sequence[dict[str, Any]], rights: Rights) -> list[dict[str, Any]]:
+    """Those of nodes that may be read, and of edges between such."""
+    if rights is ALL:
+        return list(changes)
+    edges = [c["id"] for c in changes if c["kind"] == "edge"]
+    about: dict[UUID, tuple[UUID, ...]] = {c["id"]: (c["id"],) for c in changes if c["kind"] == "node"}
+    about |= await ends_of(tx, edges) if edges else {}
+    seen = await lookup.seen(tx, {id for ids in about.values() for id in ids}, rights)
+    return [c for c in changes if c["id"] in about and seen.issuperset(about[c["id"]])]
+
+
+async def ends_of(tx: store.Transaction, edges: Sequence[UUID]) -> dict[UUID, tuple[UUID, UUID]]:
+    """Edge, living or not -> its two nodes."""
+    rows = await tx.fetch("select id, src, dst from edge where id = any (%s)", (list(edges),))
+    return {id: (source, target) for id, source, target in rows}
 
 
 async def changes_of(
@@ -35,11 +49,9 @@ async def changes_of(
     return await dicts(tx, statement, [id, *ends, *window.params])
 
 
-async def changes_in(tx: store.Transaction, commit: UUID, *, allowed: Allowed) -> list[dict[str, Any]]:
-    """Changes of one commit, in order; `allowed` hides nodes (and edges to such)."""
-    text, params = allowed
-    statement = put("{change} where c.commit = %s" + VISIBLE + " order by c.seq", change=CHANGE, allowed=text)
-    return await dicts(tx, statement, [commit, *params, *params, *params])
+async def changes_in(tx: store.Transaction, commits: Sequence[UUID]) -> list[dict[str, Any]]:
+    """All changes of the commits, in order."""
+    return await dicts(tx, CHANGE + " where c.commit = any (%s) order by c.seq", [list(commits)])
 
 
 async def changes_about(tx: store.Transaction, text: str, window: Window, *, allowed: Allowed) -> list[dict[str, Any]]:

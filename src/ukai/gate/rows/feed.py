@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ukai import store
-from ukai.gate.rows.changes import VISIBLE
-from ukai.gate.rows.statement import CHANGE, Allowed, dicts, put
+from ukai.gate.rows.statement import CHANGE, dicts
 
 
 async def feed_state(tx: store.Transaction) -> dict[str, Any]:
@@ -28,19 +27,13 @@ async def feed_state(tx: store.Transaction) -> dict[str, Any]:
     return (await dicts(tx, "select feed.*, pg_snapshot_xmin(pg_current_snapshot()) as settled from feed", ()))[0]
 
 
-async def feed(
-    tx: store.Transaction, after: tuple[str, int], *, limit: int, allowed: Allowed | None
-) -> list[dict[str, Any]]:
-    """Changes of finished transactions after the position, in order. `allowed` hides nodes (and edges to such)."""
-    text, params = allowed or ("true", ())
-    statement = put(
-        "{change} where (c.xid, c.seq) > (%s::xid8, %s) and c.xid < pg_snapshot_xmin(pg_current_snapshot())"
-        + (VISIBLE if allowed else "")
-        + " order by c.xid, c.seq limit %s",
-        change=CHANGE,
-        allowed=text,
+async def feed(tx: store.Transaction, after: tuple[str, int], *, limit: int) -> list[dict[str, Any]]:
+    """Changes of finished transactions after the position, in order."""
+    statement = (
+        CHANGE + " where (c.xid, c.seq) > (%s::xid8, %s) and c.xid < pg_snapshot_xmin(pg_current_snapshot())"
+        " order by c.xid, c.seq limit %s"
     )
-    return await dicts(tx, statement, [*after, *((*params, *params, *params) if allowed else ()), limit])
+    return await dicts(tx, statement, [*after, limit])
 
 
 async def feed_end(tx: store.Transaction) -> tuple[str, int]:

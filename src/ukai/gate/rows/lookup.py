@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
 from ukai import store
 from ukai.access import record
+from ukai.gate.rights import Rights
 from ukai.gate.rows.statement import CHANGE, Allowed, dicts, put
 from ukai.kit import handle
 
@@ -105,27 +106,42 @@ async def readable(
     )
 
 
-async def handles(tx: store.Transaction, ids: Sequence[str], allowed: Allowed) -> dict[str, str]:
+async def seen(tx: store.Transaction, ids: Collection[str | UUID], rights: Rights) -> set[UUID]:
+    """Those of the nodes, living or not, that may be read. Whoever owns many of them is asked once."""
+    wanted, owning = sorted(map(str, ids)), await owning_edges(tx)
+    if not wanted:
+        return set()
+    together = rights.sql_among(("%s::uuid[]", [wanted]), owning, dead=True)
+    if together is None:
+        text, params = rights.sql("n", owning)
+        statement = put("select n.id from node n where n.id = any (%s::uuid[]) and {allowed}", allowed=text)
+        return {id for (id,) in await tx.fetch(statement, [wanted, *params])}
+    text, params = together
+    return {id for (id,) in await tx.fetch(put("select unnest({among})", among=text), params)}
+
+
+async def handles(tx: store.Transaction, ids: Collection[str], rights: Rights) -> dict[str, str]:
     """Node id -> handle, of those that may be read."""
-    text, params = allowed
-    statement = put("select n.id, n.type, n.key from node n where n.id = any (%s::uuid[]) and {allowed}", allowed=text)
-    return {str(id): f"{type}#{key}" for id, type, key in await tx.fetch(statement, [list(ids), *params])}
+    return await named(tx, [str(id) for id in await seen(tx, ids, rights)]) if ids else {}
 
 
-async def keys_near(tx: store.Transaction, type: str, key: str, allowed: Allowed) -> list[str]:
-    """Keys of living nodes of the type that may be meant: neighbours in the order of keys, and some more."""
+async def keys_near(tx: store.Transaction, type: str, keys: Sequence[str], allowed: Allowed) -> list[str]:
+    """Keys of living nodes of the type that may be meant by one of `keys`: neighbours in their order, and some more."""
     text, params = allowed
     statement = put(
-        """(select n.key from node n where n.type = %s and n.gone = 0 and n.key >= %s and {allowed}
-            order by n.key limit 100)
+        """select f.key from unnest(%s::text[]) k(key) cross join lateral (
+               select n.key from node n where n.type = %s and n.gone = 0 and n.key >= k.key and {allowed}
+               order by n.key limit 100) f
            union
-           (select n.key from node n where n.type = %s and n.gone = 0 and n.key < %s and {allowed}
-            order by n.key desc limit 100)
+           select f.key from unnest(%s::text[]) k(key) cross join lateral (
+               select n.key from node n where n.type = %s and n.gone = 0 and n.key < k.key and {allowed}
+               order by n.key desc limit 100) f
            union
            (select n.key from node n where n.type = %s and n.gone = 0 and {allowed} limit 1000)""",
         allowed=text,
     )
-    return [k for (k,) in await tx.fetch(statement, [type, key, *params, type, key, *params, type, *params])]
+    names = list(keys)
+    return [k for (k,) in await tx.fetch(statement, [names, type, *params, names, type, *params, type, *params])]
 
 
 async def deletions(
@@ -153,13 +169,20 @@ async def changes_numbered(tx: store.Transaction, numbers: Sequence[int]) -> dic
     return {r["seq"]: r for r in await dicts(tx, CHANGE + " where c.seq = any (%s)", (list(numbers),))}
 
 
-async def last_changes(tx: store.Transaction, id: str, version: int) -> dict[str, dict[str, Any]]:
-    """Field -> the last change of it after `version`."""
-    found = await dicts(
+async def last_changes(
+    tx: store.Transaction, versions: Sequence[tuple[str, int]]
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Id -> field -> the last change of it after the version."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    if not versions:
+        return found
+    for row in await dicts(
         tx,
-        "select distinct on (f.name) f.name, c.at, m.author_kind, m.author_id"
-        " from change c join commit m on m.id = c.commit cross join lateral unnest(c.fields) f(name)"
-        " where c.id = %s::uuid and c.version > %s order by f.name, c.seq desc",
-        (id, version),
-    )
-    return {r["name"]: r for r in found if not r["name"].startswith("@")}
+        "select distinct on (v.id, f.name) v.id, f.name, c.at, m.author_kind, m.author_id"
+        " from unnest(%s::uuid[], %s::int[]) v(id, version) join change c on c.id = v.id and c.version > v.version"
+        " join commit m on m.id = c.commit cross join lateral unnest(c.fields) f(name)"
+        " where f.name not like '@%%' order by v.id, f.name, c.seq desc",
+        ([id for id, _ in versions], [version for _, version in versions]),
+    ):
+        found.setdefault(str(row["id"]), {})[row["name"]] = row
+    return found

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from ukai import store
 from ukai.gate.delta import Touched
-from ukai.gate.rows.changes import VISIBLE
-from ukai.gate.rows.statement import CHANGE, Allowed, dicts, put
+from ukai.gate.rows.statement import dicts
 
 _COMMIT = "select id, at, author_kind, author_id, run, step, undone_by from commit"
 
@@ -40,23 +39,6 @@ async def undoes(tx: store.Transaction, commits: Sequence[UUID]) -> dict[UUID, l
     for commit, undone in await tx.fetch("select commit, undone from undo where commit = any (%s)", (list(commits),)):
         found.setdefault(commit, []).append(undone)
     return found
-
-
-async def changes_of_commits(tx: store.Transaction, commits: Sequence[UUID], allowed: Allowed) -> list[dict[str, Any]]:
-    """All changes of the commits, in order, each with `seen`: whether it may be."""
-    text, params = allowed
-    statement = put(
-        CHANGE.replace("select c.*", "select c.*, (true" + VISIBLE + ") as seen", 1)
-        + " where c.commit = any (%s) order by c.seq",
-        allowed=text,
-    )
-    return await dicts(tx, statement, [*params, *params, *params, list(commits)])
-
-
-async def ends_of(tx: store.Transaction, edges: Sequence[UUID]) -> dict[UUID, tuple[UUID, UUID]]:
-    """Edge, living or not -> its two nodes."""
-    rows = await tx.fetch("select id, src, dst from edge where id = any (%s)", (list(edges),))
-    return {id: (source, target) for id, source, target in rows}
 
 
 async def taken_back(tx: store.Transaction, commits: Sequence[UUID]) -> list[dict[str, Any]]:
