@@ -379,7 +379,7 @@ def test_a_document_that_counts_larger_than_its_parts_loses_no_more_than_it_must
 @settings(max_examples=40, deadline=None)
 @given(items=ITEMS, seed=st.integers(0, 99))
 def test_while_the_state_of_a_page_is_the_same_so_is_what_a_step_costs(items: list[Item], seed: int):
-    """The ladder counts a step once for each state."""
+    """The ladder counts a step once for each state. Of the number of a heading only the digits are counted."""
     rng = random.Random(seed)
     units = sections.units(items)
     layout = document.Layout(units, body=templates.Bodies())
@@ -390,7 +390,9 @@ def test_while_the_state_of_a_page_is_the_same_so_is_what_a_step_costs(items: li
     for unit, level in rng.sample(steps, len(steps)):
         for other, higher in rng.sample(steps, min(len(steps), 20)):
             now = (other.id, higher, page.state(other, higher))
-            assert page.cost(other, higher) == known.setdefault(now, page.cost(other, higher))
+            added, taken = page.cost(other, higher)
+            cost = re.sub(r"(?<=## )\d+", lambda number: "0" * len(number[0]), added), taken
+            assert cost == known.setdefault(now, cost)
         if not levels.at_least(page.levels.get(unit.id, levels.IDENTITY), level) or unit.id not in page.levels:
             page.raise_to(unit, level)
             unasked.raise_to(unit, level)

@@ -35,6 +35,14 @@ def test_any_text_can_be_counted(counter: tokens.O200k, text: str):
     assert tokens.Estimate().count(text) >= 0
 
 
+@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+def test_numbers_of_as_many_digits_have_as_many_tokens(counter: tokens.O200k, digits: int):
+    """A ladder that counts with one number of a heading need not count again with the next one (`Page.state`)."""
+    numbers = range(10 ** (digits - 1), min(10**digits, 2_000))
+
+    assert len({counter.count(f"\n## {n}. crm/Quillon · Call\n") for n in numbers}) == 1
+
+
 def test_the_vocabulary_is_loaded_once():
     loaded: list[tokens.O200k] = []
 

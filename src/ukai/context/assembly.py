@@ -136,7 +136,7 @@ def assemble(
     shown = {s.item.id: (_hash(s.item), f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
     is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
-        text=made.paper.text(),
+        text=made.text,
         outline=_outline(made),
         ranking=tuple(_ranked(f, max(scores[s.item.id] for s in f.unit.subjects)) for f in fates),
         dropped=tuple(_dropped(f) for f in fates if f.level == levels.NONE),

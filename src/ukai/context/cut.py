@@ -72,6 +72,8 @@ class Cut:
     """A filled page."""
 
     paper: Page
+    text: str
+    """Of the page: the whole document."""
     layout: Layout
     units: tuple[Unit, ...]
     """In rank order."""
@@ -117,10 +119,10 @@ def fill(
         done = ladder.prefix(units, budget)
     else:
         for unit, level in before.steps if before else ():
-            ladder.take(unit, level)
+            ladder.take(unit, level, ladder.cost(unit, level))
         done = [*(before.steps if before else ()), *ladder.up_to(budget, since=BUDGET_TOKENS if before else 0)]
     paper, ended, short, shortened = ladder.page, ladder.passed, ladder.short, False
-    while (exact := count(paper.text())) > budget and done:
+    while (exact := count(text := paper.text())) > budget and done:
         # Tokens do not add up to the last one: the second count decides. One step at a time, so that a larger budget
         # keeps what a smaller one keeps.
         ended, short = done.pop()[0], exact - budget
@@ -130,6 +132,7 @@ def fill(
         return replace(before, units=units, left=budget - before.used, ended=ended, short=short)
     return Cut(
         paper=paper,
+        text=text,
         layout=layout,
         units=units,
         steps=tuple(done),
@@ -168,7 +171,9 @@ class Ladder:
 
     def __init__(self, order: Order, *, count: Count, page: Page, passes: Sequence[str]) -> None:
         self._order, self._count = order, count
-        self._between = [p for p in passes if p not in (levels.IDENTITY, levels.FULL)]
+        between = [p for p in passes if p not in (levels.IDENTITY, levels.FULL)]
+        self._levels = ((levels.FULL,), (levels.IDENTITY, levels.FULL), (levels.IDENTITY, *between, levels.FULL))
+        """Those that say more than the one before: of a part, of a thing without elements, of one with elements."""
         self.page = page
         """What stands."""
         self.stands = 0.0
@@ -193,51 +198,107 @@ class Ladder:
         done: list[Step] = []
         level, limit = levels.FULL, budget * (1 - RESERVE)
         for unit in units:
-            cost = self._cost(unit, level)
+            cost = self.cost(unit, level)
             if level == levels.FULL and self.stands + cost > limit:
                 self.passed, self.short = unit, self.stands + cost - limit
                 level, limit = levels.IDENTITY, budget
-                cost = self._cost(unit, level)
+                cost = self.cost(unit, level)
             if self.stands + cost <= limit and not (level == levels.IDENTITY and unit.item.is_part):
-                self.take(unit, level)
+                self.take(unit, level, cost)
                 done.append((unit, level))
         return done
 
-    def take(self, unit: Unit, level: str) -> None:
+    def cost(self, unit: Unit, level: str) -> float:
+        """What `unit` would take at `level` as the page is now."""
+        key, now = (unit.id, level), self.page.state(unit, level)
+        known = self._costs.get(key)
+        if known is None or known[0] != now:
+            known = self._costs[key] = (now, _cost(self.page, unit, level, self._count))
+        return known[1]
+
+    def take(self, unit: Unit, level: str, cost: float) -> None:
         """`unit` stands at `level` from now on."""
-        cost = self._cost(unit, level)
         self.page.raise_to(unit, level)
         self.stands += cost
+        self._is_waiting = False
         self._identities += cost if level == levels.IDENTITY else 0.0
 
     def _before(self, stop: float, budget: float) -> Iterator[Step]:
         """Steps in rank order, without those that do not fit before `stop`."""
         self._units = self._order(int(min(stop, STOPS[-1])))
         self._end, self._stop = min(stop, budget), stop
-        self._joined, self._is_full, self.passed, left = 0, False, None, PASSED
-        self._queue: list[tuple[float, int, str]] = []
+        self._is_full, self.passed, left = False, None, PASSED
+        self._queue = deque(sorted(self._open()))
+        """Time, rank, level."""
         self._fat: list[tuple[float, float, int, str]] = []
         """Cost when it was put aside, time, rank, level."""
-        self._names: deque[tuple[int, str]] = deque()
-        for rank, unit in enumerate(self._units):
-            if unit.item.pinned:
-                heapq.heappush(self._queue, (-1.0, rank, levels.IDENTITY))
-        while left and (self._is_open() or self._fat or self._names):
+        self._names: deque[Unit] = deque()
+        """Those whose identities wait for their share of what stands."""
+        self._is_waiting = False
+        """The first of them has no room yet: before another step is taken it has none either."""
+        while left and (self._queue or self._fat or self._names):
             found = self._next()
-            if found is None or self._has(*found):
+            if found is None:
                 continue
-            unit, level = found
-            is_far = self._is_far(unit, level)
-            cost = unit.size if is_far else self._cost(unit, level)
+            unit, level, cost = found
             if cost <= self._end - self.stands:
-                self.take(unit, level)
+                self.take(unit, level, cost)
                 yield unit, level
                 continue
             self._pass(unit, cost)
             if cost <= stop - self.stands:
                 self._is_full = True
                 return
-            left -= not is_far
+            left -= not self._is_far(unit, level)
+
+    def _open(self) -> Iterator[tuple[float, int, str]]:
+        """The steps that say more than what stands, with their time and rank."""
+        for rank, unit in enumerate(self._units):
+            stands = self.page.levels.get(unit.id)
+            if stands == levels.FULL:
+                continue
+            found = self._levels[0 if unit.item.is_part else 2 if unit.subjects[0].names else 1]
+            for level in found:
+                if stands is None or not levels.at_least(stands, level):
+                    yield _time(rank, level, has_names=len(found) > 2), rank, level
+            if unit.item.pinned and stands is None:
+                yield -1.0, rank, levels.IDENTITY
+
+    def _next(self) -> tuple[Unit, str, float] | None:
+        """The step whose turn it is, and what it costs. None: it does not fit, stands already, or has to wait."""
+        if self._fat and (self._fat[0][0] * WAITS <= self.stands or not (self._queue or self._names)):
+            _, _, rank, level = heapq.heappop(self._fat)
+            return self._offered(self._units[rank], level)
+        if self._names and not (self._is_waiting and self._queue):
+            unit = self._names[0]
+            offered = self._offered(unit, levels.IDENTITY)
+            cost = offered[2] if offered else 0.0
+            if not offered or not self._queue or self._identities + cost <= RESERVE * (self.stands + cost):
+                self._names.popleft()
+                return offered
+            self._is_waiting = True
+        time, rank, level = self._queue.popleft()
+        unit = self._units[rank]
+        if self._is_far(unit, level):
+            self._pass(unit, unit.size)
+            return None
+        if level == levels.IDENTITY and time >= 0:
+            self._names.append(unit)
+            return None
+        offered = self._offered(unit, level)
+        if offered is None or time < 0:
+            return offered
+        cost = offered[2]
+        if cost > FREE and cost * WAITS > self.stands:
+            heapq.heappush(self._fat, (cost, time, rank, level))
+            return None
+        return offered
+
+    def _offered(self, unit: Unit, level: str) -> tuple[Unit, str, float] | None:
+        stands = self.page.levels.get(unit.id)
+        if stands is not None and levels.at_least(stands, level):
+            return None
+        return unit, level, unit.size if self._is_far(unit, level) else self.cost(unit, level)
 
     def _is_far(self, unit: Unit, level: str) -> bool:
         """It cannot fit before the stop: that is seen without counting."""
@@ -245,65 +306,6 @@ class Ladder:
 
     def _pass(self, unit: Unit, cost: float) -> None:
         self.passed, self.short = unit, cost - (self._end - self.stands)
-
-    def _has(self, unit: Unit, level: str) -> bool:
-        stands = self.page.levels.get(unit.id)
-        return stands is not None and levels.at_least(stands, level)
-
-    def _is_open(self) -> bool:
-        """Whether steps are left in the queue; those of later ranks join it when their time has come."""
-        while self._joined < len(self._units) and (not self._queue or self._joined / AHEAD <= self._queue[0][0]):
-            unit = self._units[self._joined]
-            found = () if self.page.levels.get(unit.id) == levels.FULL else self._levels(unit)
-            for level in found:
-                time = _time(self._joined, level, has_names=len(found) > 2)
-                heapq.heappush(self._queue, (time, self._joined, level))
-            self._joined += 1
-        return bool(self._queue)
-
-    def _levels(self, unit: Unit) -> list[str]:
-        """Those that say more than the one before: a part has but its text, a thing without elements no names."""
-        if unit.item.is_part:
-            return [levels.FULL]
-        return [levels.IDENTITY, *(self._between if unit.subjects[0].names else ()), levels.FULL]
-
-    def _next(self) -> Step | None:
-        if self._fat and (self._fat[0][0] * WAITS <= self.stands or not (self._queue or self._names)):
-            _, _, rank, level = heapq.heappop(self._fat)
-            return self._units[rank], level
-        if self._names:
-            rank, level = self._names[0]
-            cost = self._cost(self._units[rank], level)
-            if self._identities + cost <= RESERVE * (self.stands + cost) or not self._queue:
-                self._names.popleft()
-                return self._units[rank], level
-        time, rank, level = heapq.heappop(self._queue)
-        unit = self._units[rank]
-        while self._is_far(unit, level):
-            self._pass(unit, unit.size)
-            if not self._is_open():
-                return None
-            time, rank, level = heapq.heappop(self._queue)
-            unit = self._units[rank]
-        if time < 0:
-            return unit, level
-        if self._has(unit, level):
-            return None
-        if level == levels.IDENTITY:
-            self._names.append((rank, level))
-            return None
-        cost = self._cost(unit, level)
-        if cost > FREE and cost * WAITS > self.stands:
-            heapq.heappush(self._fat, (cost, time, rank, level))
-            return None
-        return unit, level
-
-    def _cost(self, unit: Unit, level: str) -> float:
-        key, now = (unit.id, level), self.page.state(unit, level)
-        known = self._costs.get(key)
-        if known is None or known[0] != now:
-            known = self._costs[key] = (now, _cost(self.page, unit, level, self._count))
-        return known[1]
 
 
 def _time(rank: int, level: str, *, has_names: bool) -> float:

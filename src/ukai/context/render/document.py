@@ -259,10 +259,13 @@ class Page:
         return added, taken
 
     def state(self, unit: Unit, level: str) -> Hashable:
-        """What `cost` depends on beside the unit and the level: while it is the same, so is the cost."""
+        """What `cost` depends on beside the unit and the level: while it is the same, so are its tokens.
+
+        Numbers of headings with as many digits have as many tokens (tests/llm/test_tokens.py).
+        """
         place = unit.place
-        number = 0 if place in self._opened else len(self._opened) + 1
-        stands = (number, self.levels.get(unit.id), self._listed[place] > 0)
+        digits = 0 if place in self._opened else len(str(len(self._opened) + 1))
+        stands = (digits, self.levels.get(unit.id), self._listed[place] > 0)
         if unit.item.is_part:
             return *stands, *(near in self.levels for near in self._layout.around.get(unit.id, ()))
         if level == levels.IDENTITY:
