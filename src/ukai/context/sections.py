@@ -92,6 +92,18 @@ def build(
     return Grouped(units, scores, aggregate=aggregate).within(budget_tokens)
 
 
+@light.value
+class Group:
+    """What stands below one place."""
+
+    place: str
+    units: tuple[Unit, ...]
+    size: int
+    """Tokens of all."""
+    is_deeper: bool
+    """Some of it stands in places below this one."""
+
+
 class Grouped:
     """The sections of some units, for documents of any size: what these have in common is made once."""
 
@@ -100,10 +112,11 @@ class Grouped:
         `mean`."""
         self._aggregate = aggregate
         self._best = {u.id: max([scores.get(s.item.id, 0.0) for s in u.subjects]) for u in units}
-        self._alone = [_single(u, self._best[u.id]) for u in units if _is_read_alone(u)]
+        self._single = {u.id: _single(u, self._best[u.id]) for u in units}
+        self._alone = [self._single[u.id] for u in units if _is_read_alone(u)]
         things = [u for u in units if not _is_read_alone(u)]
         self._things = [t for owned in (True, False) if (t := [u for u in things if u.item.owned is owned])]
-        self._below: dict[tuple[bool, str], dict[str, list[Unit]]] = {}
+        self._below: dict[tuple[bool, str], list[Group]] = {}
         """Place, of what belongs to what is named or of the rest -> what stands one level below it."""
         self._made: dict[tuple[int, bool, str], Section] = {}
 
@@ -112,25 +125,41 @@ class Grouped:
         limit = max(1, min(EXPLODED_ABOVE, budget_tokens // SHARE))
         return [*self._alone, *(s for things in self._things for s in self._exploded("", things, 1, limit))]
 
-    def _exploded(self, above: str, units: list[Unit], depth: int, limit: int) -> Iterator[Section]:
+    def _exploded(self, above: str, units: Sequence[Unit], depth: int, limit: int) -> Iterator[Section]:
         owned = units[0].item.owned
         groups = self._below.get((owned, above))
         if groups is None:
-            groups = self._below[owned, above] = {}
-            for u in units:
-                groups.setdefault("/".join(u.place.split("/")[:depth]), []).append(u)
-        for place, group in groups.items():
-            if len(group) == 1 or sum([u.size for u in group]) <= limit:
-                yield self._section((depth, owned, place), group)
-            elif any(u.place != place for u in group):
-                yield from self._exploded(place, group, depth + 1, limit)
+            groups = self._below[owned, above] = _groups(units, depth)
+        for group in groups:
+            if len(group.units) == 1:
+                yield self._single[group.units[0].id]
+            elif group.size <= limit:
+                yield self._section((depth, owned, group.place), group.units)
+            elif group.is_deeper:
+                yield from self._exploded(group.place, group.units, depth + 1, limit)
             else:
-                yield from (_single(u, self._best[u.id]) for u in group)
+                yield from (self._single[u.id] for u in group.units)
 
-    def _section(self, name: tuple[int, bool, str], group: list[Unit]) -> Section:
+    def _section(self, name: tuple[int, bool, str], units: Sequence[Unit]) -> Section:
         if name not in self._made:
-            self._made[name] = _section(group, self._best, self._aggregate)
+            self._made[name] = _section(units, self._best, self._aggregate)
         return self._made[name]
+
+
+def _groups(units: Sequence[Unit], depth: int) -> list[Group]:
+    """By the first `depth` segments of their places."""
+    found: dict[str, list[Unit]] = {}
+    for u in units:
+        found.setdefault("/".join(u.place.split("/")[:depth]), []).append(u)
+    return [
+        Group(
+            place=place,
+            units=tuple(group),
+            size=sum([u.size for u in group]),
+            is_deeper=any(u.place != place for u in group),
+        )
+        for place, group in found.items()
+    ]
 
 
 def _is_read_alone(unit: Unit) -> bool:
@@ -149,9 +178,7 @@ def _family(s: Subject) -> Hashable:
     return (s.place, item.kind, item.schema_hash, body, item.pinned, item.is_named, item.owned)
 
 
-def _section(units: list[Unit], best: Mapping[str, float], aggregate: str) -> Section:
-    if len(units) == 1:
-        return _single(units[0], best[units[0].id])
+def _section(units: Sequence[Unit], best: Mapping[str, float], aggregate: str) -> Section:
     ordered = sorted(units, key=lambda u: (-best[u.id], u.place, u.item.order, u.item.path, u.id))
     scores = tuple(best[u.id] for u in ordered)
     score = {"max": scores[0], "top2": sum(scores[:2]) / min(2, len(scores)), "mean": sum(scores) / len(scores)}
