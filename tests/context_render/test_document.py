@@ -6,6 +6,7 @@ import random
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
@@ -397,6 +398,37 @@ def test_while_the_state_of_a_page_is_the_same_so_is_what_a_step_costs(items: li
             page.raise_to(unit, level)
             unasked.raise_to(unit, level)
     assert page.text() == unasked.text()
+
+
+def test_a_heading_whose_number_has_more_digits_is_counted_again():
+    units = sections.units([build.thing(str(n), "said", place=f"wiki/{n}") for n in range(11)])
+    page = document.Page(document.Layout(units, body=templates.Bodies()))
+    states = [page.state(units[-1], levels.FULL)]
+
+    for unit in units[:-1]:
+        page.raise_to(unit, levels.IDENTITY)
+        states.append(page.state(units[-1], levels.FULL))
+
+    assert len(set(states[:9])) == len(set(states[9:])) == 1
+    assert states[8] != states[9]
+
+
+def test_a_name_that_had_no_room_has_none_before_something_else_was_taken(monkeypatch: pytest.MonkeyPatch):
+    """Whoever asks each time takes the same steps."""
+
+    class Asking(cut.Ladder):
+        _is_waiting = property(lambda _: False, lambda _, said: None)
+
+    rng = random.Random(10)
+    things = [
+        build.thing(str(n), "w " * rng.randrange(20, 400), place=f"wiki/{rng.randrange(30)}", score=rng.random())
+        for n in range(120)
+    ]
+
+    made = [build.assembled(things, budget) for budget in (2_500, 5_000, 10_000)]
+    monkeypatch.setattr(cut, "Ladder", Asking)
+
+    assert made == [build.assembled(things, budget) for budget in (2_500, 5_000, 10_000)]
 
 
 def test_a_document_of_a_usual_size_is_full_to_the_brim():
