@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -280,3 +281,27 @@ async def test_a_client_on_this_machine_speaks_over_a_pipe_as_the_local_principa
 
     assert spoken == "2026-07-28"
     assert json.loads(json.dumps(result.structured_content))["agents"][0]["name"] == "helper"
+
+
+def test_over_a_pipe_a_message_in_which_a_key_stands_twice_is_refused_as_at_every_other_door(
+    tmp_path: Path, database_url: str
+):
+    world.written(tmp_path, world.FILES)
+    environ = {**os.environ, "UKAI_DATABASE_URL": database_url}
+    call = '{"jsonrpc": "2.0", "id": %s, "method": "ping", "params": {"_meta": {"a": 1%s}}}\n'
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}) + "\n",
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}) + "\n",
+        call % (2, ', "a": 2'),
+        "[" * 9 + "\n",
+        call % (3, ""),
+    ]
+    arguments = [sys.executable, "-m", "ukai", "serve", "--stdio", "--workspace", str(tmp_path)]
+    done = subprocess.run(arguments, input="".join(lines), env=environ, capture_output=True, text=True, timeout=60)
+
+    answers = {a["id"]: a for a in map(json.loads, done.stdout.splitlines())}
+    assert answers[2]["error"]["code"] == -32700
+    assert "'a'" in answers[2]["error"]["message"]
+    assert answers[None]["error"]["code"] == -32700
+    assert "result" in answers[3]

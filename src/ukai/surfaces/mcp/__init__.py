@@ -7,14 +7,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
-from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import ASGIApp
 
 from ukai.app import identity
 from ukai.app.reception import Reception
 from ukai.surfaces import wire
-from ukai.surfaces.mcp import door, server
+from ukai.surfaces.mcp import door, pipe, server
 
 METADATA = door.METADATA
 metadata = door.metadata
@@ -44,5 +43,5 @@ async def stdio(reception: Reception) -> None:
         return who
 
     made = server.made(lambda: reception, caller)
-    async with stdio_server() as (reading, writing):
+    async with pipe.opened() as (reading, writing):
         await made.run(reading, writing, made.create_initialization_options())
