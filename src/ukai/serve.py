@@ -36,7 +36,7 @@ class NotHere(PermanentError):
 class NoSlack(PermanentError):
     """It is not known which agent answers in Slack, or what speaks to Slack is missing."""
 
-    hint = "install the extra: pip install 'ukai[slack]'"
+    hint = "install the extra `slack`, in the clone: pip install '.[slack]'"
 
 
 class NoPort(PermanentError):

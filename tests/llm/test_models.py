@@ -61,7 +61,7 @@ def test_the_key_is_taken_from_the_environ_that_was_handed_in_and_from_nowhere_e
 
 @pytest.mark.parametrize(
     ("use", "module", "install"),
-    [("anthropic:x", "anthropic", "ukai[providers]"), ("groq:x", "groq", "pydantic-ai-slim[groq]")],
+    [("anthropic:x", "anthropic", ".[providers]"), ("groq:x", "groq", "pydantic-ai-slim[groq]")],
 )
 def test_a_missing_package_says_what_to_install(use: str, module: str, install: str):
     script = (

