@@ -21,7 +21,7 @@ from tests.context import world
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
 from ukai import context, store
-from ukai.context import Scope, bodies, cache, index, levels, making, rows
+from ukai.context import Scope, bodies, cache, clause, index, levels, making, rows
 from ukai.context.given import Given
 from ukai.context.reader import Reader
 from ukai.context.rows import compositions
@@ -72,6 +72,8 @@ async def test_the_same_skill_is_another_document_for_another_reader(database: s
         (Scope(static_ids=("Firm#birch", "Firm#cedar", "Firm#gone")), {"Firm#birch"}),
         (Scope(globs=("memos/elm/**",), static_ids=("Memo#a9",)), set[str]()),
         (Scope(), set[str]()),
+        # More than stand in one expression: of thousands in one PostgreSQL has no memory to compile it.
+        (Scope(globs=(*(f"w{i}/*/x" for i in range(clause.TOGETHER)), "memos/*/a1")), {"Memo#a1"}),
     ],
 )
 async def test_a_scope_that_names_nothing_alive_gives_nothing(

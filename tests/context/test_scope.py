@@ -47,3 +47,13 @@ def test_a_scope_that_names_nothing_is_told_and_stays_a_scope():
 
     assert value == scope.Scope()
     assert [(f.severity, f.code) for f in findings] == [("warning", "scope_names_nothing")]
+
+
+@pytest.mark.parametrize(("more", "told"), [([], []), (["c"], [("scope_too_large", "2,001")])])
+def test_a_scope_of_more_patterns_than_a_statement_can_ask_for_is_a_finding(more: list[str], told: list[object]):
+    written = {"globs": [f"w{i}/*/x" for i in range(scope.MOST_PATTERNS - 1)], "exclude": ["b", *more]}
+
+    value, findings = scope.parse(document.Document(name="a.yaml", data={"scope": written}), at="/scope")
+
+    assert [(f.code, f.received) for f in findings] == told
+    assert (value is None) == bool(told)

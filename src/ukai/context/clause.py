@@ -17,11 +17,13 @@ from uuid import UUID
 from ukai import store
 from ukai.access import ALL, OwningEdge, Record, Rights
 from ukai.context import rows
-from ukai.context.scope import Scope
+from ukai.context.scope import Scope, is_expression
 from ukai.graph import schema
 from ukai.kit import canonical, glob, handle
 
 _Fits = Callable[[str], object] | None
+TOGETHER = 500
+"""Patterns of one expression: PostgreSQL needs memory for its square, and keeps 32 expressions compiled."""
 
 
 class Named(Protocol):
@@ -258,24 +260,22 @@ def _some(clauses: Sequence[rows.Clause]) -> rows.Clause:
 def _places(globs: Sequence[str]) -> Iterator[rows.Clause]:
     """True for what one of `globs` covers, in forms that the index over paths is entered with where there are any.
 
-    PostgreSQL keeps 32 compiled expressions: a list of more would be compiled anew for every row, so that those which
-    need one become one.
+    PostgreSQL keeps 32 compiled expressions: a list of more would be compiled anew for every row, so that many patterns
+    become one.
     """
-    open_ended = [g.removesuffix("/**") for g in globs if g.endswith("/**") and not _is_pattern(g.removesuffix("/**"))]
-    literal = [g for g in globs if not _is_pattern(g)]
+    plain = [g for g in globs if not is_expression(g)]
+    open_ended = [g.removesuffix("/**") for g in plain if g.endswith("/**")]
+    literal = [g for g in plain if not g.endswith("/**")]
     if literal or open_ended:
         yield "n.path = any(%s::text[])", [[*literal, *open_ended]]
     for begin in open_ended:
         yield _range(f"{begin}/")
-    patterns = [g for g in globs if g not in literal and g.removesuffix("/**") not in open_ended]
-    if patterns:
-        expression = "|".join(glob.compile(g).sql for g in patterns)
-        under = _some([_range(begin) for begin in sorted({_literal(g) for g in patterns})])
+    patterns = [g for g in globs if is_expression(g)]
+    for first in range(0, len(patterns), TOGETHER):
+        part = patterns[first : first + TOGETHER]
+        expression = "|".join(glob.compile(g).sql for g in part)
+        under = _some([_range(begin) for begin in sorted({_literal(g) for g in part})])
         yield f"({under[0]} and (n.path || '/') ~ %s)", [*under[1], expression]
-
-
-def _is_pattern(text: str) -> bool:
-    return "*" in text or "?" in text
 
 
 def _range(begin: str) -> rows.Clause:

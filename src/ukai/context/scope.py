@@ -21,6 +21,11 @@ BUDGET_TOKENS = 15_000
 CEILING_TOKENS = 50_000
 """No composition takes more. Source: the composer's article."""
 
+MOST_PATTERNS = 2_000
+"""In `globs` and `exclude` of one scope. Each is two parameters, of which a statement takes 65,535 and in which a scope
+stands more than once; the layers above an agent add theirs.
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
@@ -66,6 +71,7 @@ def findings(scope: Scope, doc: document.Document, *, at: str) -> Iterator[Findi
                 received=written,
                 hint="write the record's type, a #, and its key",
             )
+    yield from _too_large(scope, doc, at)
     if not scope.globs and not scope.static_ids:
         yield Finding(
             code="scope_names_nothing",
@@ -74,4 +80,23 @@ def findings(scope: Scope, doc: document.Document, *, at: str) -> Iterator[Findi
             message="the scope names neither globs nor static_ids, so it matches nothing",
             expected="globs or static_ids",
             hint="name what may be read, or remove `scope`",
+        )
+
+
+def is_expression(pattern: str) -> bool:
+    """Whether the index over paths alone cannot tell what the pattern covers: more than a place, or all below one."""
+    begin = pattern.removesuffix("/**")
+    return "*" in begin or "?" in begin
+
+
+def _too_large(scope: Scope, doc: document.Document, at: str) -> Iterator[Finding]:
+    count = len(scope.globs) + len(scope.exclude)
+    if count > MOST_PATTERNS:
+        yield Finding(
+            code="scope_too_large",
+            where=doc.where(at),
+            message=f"the scope has {count:,} patterns",
+            expected=f"at most {MOST_PATTERNS:,} in globs and exclude together",
+            received=f"{count:,}",
+            hint="name the folders that hold them, wiki/finance/** for all below one",
         )

@@ -120,6 +120,7 @@ CODES: dict[str, str] = {
     "not_done": "A verb could not do its work; the message says why, the hint what helps.",
     "invalid_glob": "A pattern that would silently cover less than it seems to.",
     "invalid_handle": "Not a record's name, `Type#key`.",
+    "scope_too_large": "A scope of more patterns than one statement can ask for.",
     "scope_names_nothing": "A scope without globs and pinned records matches nothing.",
     # catalog, runtime: tools.py
     "python_syntax": "A file of tools is not Python.",
