@@ -514,6 +514,22 @@ async def test_compositions_are_kept_with_their_reports_and_forgotten_in_time(da
         assert await tx.value("select count(*) from given") == 0
 
 
+async def test_a_document_that_was_made_before_is_kept_with_its_report_though_that_was_forgotten(
+    database: store.Database,
+):
+    w = await company(database)
+    first = await compose(w)
+    async with database.transaction() as tx:
+        await compositions.delete_compositions(tx, CLOCK.now().replace(year=2027))
+
+    again = [await compose(w), await compose(w)]
+
+    async with database.transaction() as tx:
+        kept = [await compositions.saved(tx, made.id) for made in again]
+        assert [k and k.report for k in kept] == [first.report.text] * 2
+        assert await tx.value("select count(*) from composition_report") == 1
+
+
 class Backwards:
     """Ranks what comes last first."""
 

@@ -94,7 +94,8 @@ async def _save(
     readers = reader.rights.principals_hash
     more = made.offloaded or request.conversation
     async with db.transaction() if more else db.statements() as tx:
-        await compositions.save(tx, saved, made.report.digest)
+        save = compositions.save_again if made.is_again else compositions.save
+        await save(tx, saved, made.report.digest)
         if made.offloaded:
             put_aside = [(o.ref, o.item, o.field) for o in made.offloaded]
             await compositions.save_offloaded(tx, readers, put_aside, saved.at)

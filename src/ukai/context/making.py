@@ -63,6 +63,8 @@ class Made:
     ranked: Mapping[str, str] = field(default_factory=dict[str, str])
     """What a ranking model said."""
     ann_recall: float | None = None
+    is_again: bool = field(default=False, compare=False)
+    """It was made before, so that its report is kept already."""
     ms: Mapping[str, float] = field(compare=False)
 
 
@@ -248,7 +250,9 @@ class _Call:
         self._took("assembly")
         report = drawn.report
         shown = _shown(report, items)
-        return Made(text=text, report=report, items=shown, offloaded=offloaded, given=self.given, ms=self.ms)
+        return Made(
+            text=text, report=report, items=shown, offloaded=offloaded, given=self.given, is_again=True, ms=self.ms
+        )
 
     async def _found(
         self, ask: Asked, answers: caching.Answers

@@ -34,16 +34,17 @@ class Saved:
 
 
 async def save(tx: Transaction, made: Saved, digest: bytes) -> None:
-    """Keep a composition. Its report, of which `digest` is the sha256, is sent once for all that are told alike."""
-    while not await _save(tx, made, digest):
-        await tx.execute(
-            f"{_SOON} insert into composition_report (sha256, body) select %s, %s from soon on conflict do nothing",  # noqa: S608
-            (digest, made.report),
-        )
+    """Keep a composition and its report, of which `digest` is the sha256: once for all that are told alike."""
+    await tx.execute(
+        f"{_SOON}, told as (insert into composition_report (sha256, body) "  # noqa: S608
+        f"select %s, %s from soon on conflict do nothing) insert into composition ({_COLUMNS}) "
+        f"select {_VALUES} from soon",
+        (digest, made.report, *_values(made, digest)),
+    )
 
 
-async def _save(tx: Transaction, made: Saved, digest: bytes) -> bool:
-    """False: its report is not known, and nothing was saved."""
+async def save_again(tx: Transaction, made: Saved, digest: bytes) -> None:
+    """The same where the report should be known: it is not sent then."""
     # The second part takes the lock that whoever forgets reports waits for.
     count = await tx.execute(
         f"{_SOON}, told as (insert into composition_report (sha256, body) "  # noqa: S608
@@ -51,7 +52,8 @@ async def _save(tx: Transaction, made: Saved, digest: bytes) -> bool:
         f"select {_VALUES} from soon where exists (select 1 from composition_report where sha256 = %s)",
         (*_values(made, digest), digest),
     )
-    return count > 0
+    if not count:
+        await save(tx, made, digest)
 
 
 # A report is derived: what a crash of the server could lose of it is worth less than waiting for the disk.
