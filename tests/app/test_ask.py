@@ -499,7 +499,7 @@ async def test_a_turn_is_given_what_only_an_earlier_turn_had_read_and_nothing_tw
         )  # the document that the turn begins with, and the one that the model asked for
         assert "Waits for papers." in first
         assert "Waits for papers." not in second
-        assert "already given above" in second
+        assert "already given above: " in second
     async with opened.db.snapshot() as tx:
         assert await tx.value("select count(*) from given") == 0
 

@@ -112,10 +112,10 @@ async def test_what_a_reply_that_was_lost_had_given_is_given_again(opened: engin
 
     assert isinstance(done, gate.Committed)
     assert "Waits for papers." in first["text"]
-    assert "already given above" in again["text"]
+    assert "already given above: " in again["text"]
     assert "Waits for papers." not in again["text"]
     assert nothing["report"]["shown"] == {}
-    assert "already given above" in still["text"]
+    assert "already given above: " in still["text"]
     assert "Waits no more." in lost["text"]
     assert repeated["text"] == lost["text"]
     assert "Waits no more." not in held["text"]

@@ -276,7 +276,7 @@ async def test_turns_that_ask_alike_are_warm_and_each_is_given_what_it_was_not_g
     assert {m.text for m in (again, *named)} == {first.text}
     assert [is_warm(m) for m in (more_again, *more_named)] == [True] * 3
     assert {m.text for m in (more_again, *more_named)} == {more.text}
-    assert "Memo#a1" in more.text
+    assert "already given above: Memo#{a1,a2}\n" in more.text
     assert "because the gate waits" not in more.text
     assert len({m.report.digest for m in (first, again, *named)}) == 1
     assert [r and (r.same, r.changed) for r in replays] == [(True, ())] * 4
@@ -412,7 +412,7 @@ async def test_a_conversation_is_not_sent_the_same_again_unless_it_changed(datab
     said = "The rollout stopped because the gate waits."
     assert said in first.text
     assert said not in again.text
-    assert "Memo#a1" in again.text
+    assert "already given above: Memo#{a1,a2}\n" in again.text
     assert said in other.text
     assert said in somebody.text
     assert "The rollout goes on in May." in changed.text

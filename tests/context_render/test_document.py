@@ -232,8 +232,80 @@ def test_what_a_conversation_has_is_pointed_at_and_what_changed_is_sent_again():
     first = build.assembled([build.thing("a", "Old text."), build.thing("b", "Same.")])
     again = build.assembled([build.thing("a", "New text."), build.thing("b", "Same.")], given=first.shown)
 
-    assert "- b: already given above" in again.text
+    assert "already given above: b\n" in again.text
     assert "New text." in again.text
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (["Call#x", "Call#x/turn/2", "Call#x/turn/9", "Call#x/turn/10", "Call#x/turn/11"], "Call#x with turn/{2,9-11}"),
+        (["Call#y/turn/3", "Call#x/turn/3"], "Call#x/turn/3, Call#y/turn/3"),
+        (["Firm#calder", "Firm#cedar"], "Firm#{calder,cedar}"),
+        (["Mail#x-2025-01-10", "Mail#x-2025-03-07", "Note#x"], "Mail#x-{2025-01-10,2025-03-07}, Note#x"),
+        (["Page#1-4", "Page#2-2"], "Page#1-4, Page#2-2"),
+    ],
+)
+def test_what_was_given_is_pointed_at_in_few_words_that_name_each_of_it(ids: list[str], said: str):
+    assert naming.pointers(random.Random(3).sample(ids, len(ids))) == said
+
+
+KEYS = st.builds(
+    "-".join, st.lists(st.sampled_from(["1", "2", "3", "9", "10", "011", "calder", "cedar"]), min_size=1, max_size=3)
+)
+HANDLES = st.builds(
+    "{}#{}{}".format, st.sampled_from("AB"), KEYS, st.sampled_from(["", "/turn/1", "/turn/2", "/turn/10", "/note"])
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(ids=st.sets(HANDLES, min_size=1, max_size=12))
+def test_a_pointer_names_what_was_given_and_nothing_else(ids: set[str]):
+    assert sorted(expanded(naming.pointers(ids))) == sorted(ids)
+
+
+def expanded(said: str) -> list[str]:
+    """As a reader takes it."""
+    found: list[str] = []
+    whole = ""
+    for piece in re.split(r", (?![^{]*})", said):
+        begin, with_parts, rest = piece.partition(" with ")
+        found += several(begin)
+        whole = f"{begin}/" if with_parts else whole if "#" not in piece else ""
+        found += several(f"{whole}{rest}") if with_parts else []
+        if not with_parts and "#" not in piece:
+            found[-len(several(begin)) :] = several(f"{whole}{begin}")
+    return found
+
+
+def several(name: str) -> list[str]:
+    begin, brace, inside = name.removesuffix("}").partition("{")
+    ends = [end for part in inside.split(",") for end in numbers(part)] if brace else [""]
+    return [f"{begin}{end}" for end in ends]
+
+
+def numbers(part: str) -> list[str]:
+    found = re.fullmatch(r"(\d+)-(\d+)", part)
+    if found is None or int(found[1]) >= int(found[2]):
+        return [part]
+    return [str(n).zfill(len(found[1])) for n in range(int(found[1]), int(found[2]) + 1)]
+
+
+def test_what_a_conversation_has_stands_in_one_line_a_section_and_without_what_is_told_of_that():
+    items = [
+        build.thing("n", "Old note."),
+        build.thing("m", "Old too."),
+        *build.turns([f"Said {n}." for n in range(6)]),
+    ]
+    first = build.assembled(items)
+    new = build.thing("new", "New note.")
+
+    again = build.assembled([*items, new, *build.turns(["More."], call="Call#y")], given=first.shown)
+
+    assert "already given above: Call#x/turn/{0-5}\n" in again.text
+    assert "already given above: m, n\n" in again.text
+    assert {r.section: r.reason for r in again.ranking}["n"].endswith("already given in this conversation")
+    assert {r.section: r.reason for r in again.ranking}["new"].endswith("in full")
 
 
 def test_a_pinned_thing_is_named_however_badly_it_ranks():

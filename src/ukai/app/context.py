@@ -274,7 +274,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             continue
         title = f"  {row['title']}" if row.get("title") else ""
         yield f"{rank:>4}  {row['score']:>6.2f}  {row['tokens_full']:>6}  {row['level']:<9} {row['section']}{title}"
-        if row["level"] != "full":
+        if not row["reason"].endswith(" in full"):
             yield f"{'':>33}{row['reason']}"
     if out > SHOWN_OUT:
         yield f"      and {out - SHOWN_OUT} more that were left out; --json names them"

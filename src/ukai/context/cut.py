@@ -54,10 +54,14 @@ class Fate:
     """Tokens of the budget that no step fitted in any more."""
     ended: int = 0
     """The rank whose step did not fit any more: there the cut ended. 0: all steps fitted."""
+    is_given: bool = False
+    """The conversation has what it says at this level."""
 
     @property
     def reason(self) -> str:
         """In words."""
+        if self.is_given:
+            return f"rank {self.rank} already given in this conversation"
         if self.level == levels.FULL:
             return f"rank {self.rank} in full"
         what = "left out" if self.level == levels.NONE else f"degraded to {self.level}"
@@ -163,7 +167,8 @@ def fates(cut: Cut) -> Iterator[Fate]:
         level = cut.paper.levels.get(unit.id, levels.NONE)
         # With its heading, the one that ended the cut needed more than its own text.
         size = max(unit.size, math.ceil(left + cut.short)) if unit is cut.ended else unit.size
-        yield Fate(unit=unit, rank=rank, level=level, tokens_full=size, left=left, ended=ended)
+        given = cut.paper.points_at(unit)
+        yield Fate(unit=unit, rank=rank, level=level, tokens_full=size, left=left, ended=ended, is_given=given)
 
 
 class Ladder:

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from ukai import store
-from ukai.context import assembly, bodies, cut, names, ranking, reading, retrieval, rows, score
+from ukai.context import assembly, bodies, cut, levels, names, ranking, reading, retrieval, rows, score
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
 from ukai.context.given import Given
@@ -184,7 +184,8 @@ class _Call:
             self._took("view")
             graph, candidates = await self._found(ask, answers)
             self._took("strategies")
-            usual, most = (retrieval.within_reach(candidates, t, self.settings) for t in self._sizes)
+            known = {i for i, (_, level) in self.given.items() if level == levels.FULL}
+            usual, most = (retrieval.within_reach(candidates, t, self.settings, known) for t in self._sizes)
             ranked = ranking.reach(usual, len(candidates), ask.view.size, self.ranker, self.settings)
             near = _best(candidates, max(ranked, most))
             items = await bodies.fetch(tx, self.scope, self.library, near)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
@@ -115,12 +115,18 @@ def _candidates(ask: Asked) -> list[Candidate]:
     ]
 
 
-def within_reach(candidates: Sequence[Candidate], tokens: int, settings: Settings) -> int:
-    """How many of `candidates`, best first, are worth reading for a document of so many tokens."""
+def within_reach(candidates: Sequence[Candidate], tokens: int, settings: Settings, given: Collection[str] = ()) -> int:
+    """How many of `candidates`, best first, are worth reading for a document of so many tokens.
+
+    What was `given` takes no room: it is read to see whether it still says the same.
+    """
     least = settings.least + tokens // settings.least_tokens
     room, filled = 4 * settings.room * tokens, 0
     for number, c in enumerate(candidates):
         if filled > room and number >= least:
             return number
-        filled += c.size
+        if c.id in given:
+            least += 1
+        else:
+            filled += c.size
     return len(candidates)

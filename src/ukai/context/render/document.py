@@ -6,11 +6,13 @@
     One row for each customer.
     also here: audit_log, orders_{2024,2025}
 
-Parts stand one a line. The number of a part stands before the first of a run; the lines below it count on.
+Parts stand one a line. The number of a part stands before the first of a run; the lines below it count on. What the
+conversation was given stands in one line a section, by its handles: the room is for what is new.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +27,7 @@ Body = Callable[[Unit, str, Collection[str]], str]
 """A unit's body at a level, without the fields that its heading tells: `levels.body` of its first member, or what a
 template makes of it."""
 ALSO = "also here: "
-GIVEN = "already given above"
+GIVEN = "already given above: "
 SHORT_LEAD = 6
 """Speakers with longer names stand by their initials where that saves much."""
 SAVES = 8
@@ -66,9 +68,9 @@ class Group:
     initials: Mapping[str, str]
     """Speaker -> what stands for them."""
 
-    def heading(self, number: int) -> str:
-        """With the number under which it opened."""
-        return f"\n## {number}. {self.place}{self.told}\n"
+    def heading(self, number: int, *, told: str) -> str:
+        """With the number under which it opened, and what is told of it where something stands there."""
+        return f"\n## {number}. {self.place}{told}\n"
 
 
 def _shape(place: str, units: Sequence[Unit]) -> Shape:
@@ -186,8 +188,6 @@ class Layout:
 
     def _written(self, unit: Unit, level: str) -> str:
         item = unit.item
-        if self._is_given(unit, level):
-            return f"- {item.id if item.is_part else self.name(unit)}: {GIVEN}\n"
         if item.is_part:
             lead = self.group(unit.place).initials.get(item.lead, item.lead)
             own = self._body(unit, level, self.shape(unit.place).shared) if level == levels.FULL else ""
@@ -200,12 +200,12 @@ class Layout:
             return f"- {name}\n"
         return f"- {name}: {body}\n" if level == levels.NAMES and "\n" not in body else f"### {name}\n{body}\n"
 
-    def _is_given(self, unit: Unit, level: str) -> bool:
-        """The conversation has all of it at this level or above: a pointer is enough."""
+    def is_given(self, unit: Unit, level: str) -> bool:
+        """The conversation has all of it at this level or above, and more than its name: a pointer is enough."""
         if not self._given:
             return False
         known = [self._given.get(s.item.id) for s in unit.subjects]
-        return level != levels.IDENTITY and all(k is not None and levels.at_least(k, level) for k in known)
+        return all(k is not None and k != levels.IDENTITY and levels.at_least(k, level) for k in known)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +226,7 @@ class Page:
     def __init__(self, layout: Layout, standing: Standing | None = None) -> None:
         """`standing` is what a page before it came to: it can be written out again, and does not grow."""
         self._layout = layout
-        self.levels: dict[str, str] = dict(standing.levels) if standing else {}
+        self.levels: dict[str, str] = {}
         """Unit id -> its level."""
         self._opened: dict[str, int] = {p: n for n, p in enumerate(standing.places, 1)} if standing else {}
         self._listed: Counter[str] = Counter()
@@ -236,6 +236,13 @@ class Page:
         self._texts = alike.Texts()
         self._alike: dict[tuple[str, str], str] = dict(standing.alike) if standing else {}
         """(Unit id, level) -> the id of another thing whose elements or text it tells as its own."""
+        self._pointed: dict[str, dict[str, Unit]] = {}
+        """Place -> what is pointed at there, since the conversation has it."""
+        self._stand: Counter[str] = Counter()
+        """Place -> how many stand there otherwise."""
+        for id, level in standing.levels.items() if standing else ():
+            self._point(layout.units[id], level)
+            self.levels[id] = level
 
     @property
     def standing(self) -> Standing:
@@ -246,11 +253,16 @@ class Page:
         """What raising `unit` to `level` adds to the text, and what it takes away."""
         added, taken = "", ""
         if unit.place not in self._opened:
-            added += self._layout.group(unit.place).heading(len(self._opened) + 1)
+            added += self._layout.group(unit.place).heading(len(self._opened) + 1, told="")
         before = self.levels.get(unit.id)
-        if before is not None:
+        is_pointed = self.points_at(unit)
+        if self._layout.is_given(unit, level):
+            return added + ("" if is_pointed else self._pointer(unit)), taken
+        if before is not None and not is_pointed:
             taken += self._standing(unit, before)
-        elif level == levels.IDENTITY and not self._listed[unit.place]:
+        if not self._stand[unit.place]:
+            added += self._layout.group(unit.place).told
+        if before is None and level == levels.IDENTITY and not self._listed[unit.place]:
             added += f"{ALSO}\n"
         added += self._next(unit, level)[0]
         if unit.item.is_part:
@@ -265,9 +277,13 @@ class Page:
         """
         place = unit.place
         digits = 0 if place in self._opened else len(str(len(self._opened) + 1))
-        stands = (digits, self.levels.get(unit.id), self._listed[place] > 0)
+        stands = (digits, self.levels.get(unit.id), self._listed[place] > 0, self._stand[place] > 0)
+        around = self._layout.around.get(unit.id, ())
+        if self._layout.is_given(unit, level):
+            pointed = self._pointed.get(place, {})
+            return *stands, next(iter(pointed), None), *(near in pointed for near in around)
         if unit.item.is_part:
-            return *stands, *(near in self.levels for near in self._layout.around.get(unit.id, ()))
+            return *stands, *(self._is_told(near) for near in around)
         if level == levels.IDENTITY:
             return stands
         return *stands, self._texts.state(unit) if level == levels.FULL else len(self._lists.get(place, ()))
@@ -275,6 +291,10 @@ class Page:
     def raise_to(self, unit: Unit, level: str) -> None:
         """`unit` stands at `level` from now on."""
         self._opened.setdefault(unit.place, len(self._opened) + 1)
+        is_pointed = self._point(unit, level)
+        self.levels[unit.id] = level
+        if is_pointed:
+            return
         self._listed[unit.place] += level == levels.IDENTITY
         block, other = self._next(unit, level)
         names = unit.subjects[0].names
@@ -285,12 +305,38 @@ class Page:
             self._alike[unit.id, level] = other
         elif level != levels.IDENTITY and names and all(id != unit.id for id, _ in lists):
             lists.append((unit.id, frozenset(names)))
-        self.levels[unit.id] = level
+
+    def _point(self, unit: Unit, level: str) -> bool:
+        """Whether at this level it stands among what is pointed at, and no longer where it does not."""
+        if self._layout.is_given(unit, level):
+            self._pointed.setdefault(unit.place, {})[unit.id] = unit
+            return True
+        was_pointed = self._pointed.get(unit.place, {}).pop(unit.id, None)
+        self._stand[unit.place] += was_pointed is not None or unit.id not in self.levels
+        return False
+
+    def _pointer(self, unit: Unit) -> str:
+        """About what pointing at it adds to the line of its place, whatever else comes to stand there."""
+        pointed = self._pointed.get(unit.place)
+        said = naming.pointers(s.item.id for s in unit.subjects)
+        if not pointed:
+            return f"{GIVEN}{said} with {{}}\n"
+        if any(near in pointed for near in self._layout.around.get(unit.id, ())):
+            return ""
+        return f",{said[len(os.path.commonprefix([said, next(iter(pointed))])) :]}"  # noqa: RUF071
+
+    def _is_told(self, id: str | None) -> bool:
+        """Whether it stands in the document and not only as a pointer."""
+        return id in self.levels and id not in self._pointed.get(self._layout.units[id].place, ())
 
     def _standing(self, unit: Unit, level: str) -> str:
         """Its block as it stands in the document."""
         other = self._alike.get((unit.id, level))
         return self._as(unit, self._layout.units[other], level) if other else self._layout.block(unit, level)
+
+    def points_at(self, unit: Unit) -> bool:
+        """Whether it stands there by its handle alone, since the conversation has it."""
+        return unit.id in self._pointed.get(unit.place, ())
 
     def told(self, unit: Unit) -> str:
         """All that the document says of a unit that stands in it: its block, and the one that it refers to."""
@@ -338,13 +384,19 @@ class Page:
         for id in self.levels:
             inside[self._layout.units[id].place].append(self._layout.units[id])
         return [
-            (place, self._layout.group(place).heading(number) + self._section(inside[place]))
+            (place, self._heading(place, number) + self._section(inside[place]))
             for place, number in self._opened.items()
         ]
 
+    def _heading(self, place: str, number: int) -> str:
+        group = self._layout.group(place)
+        return group.heading(number, told=group.told if self._stand[place] else "")
+
     def _section(self, units: Sequence[Unit]) -> str:
+        pointed = self._pointed.get(units[0].place, {})
+        units = [u for u in units if u.id not in pointed]
         listed = [u for u in units if self.levels[u.id] == levels.IDENTITY]
-        lines: list[str] = []
+        lines = [_pointing(pointed)]
         for u in sorted((u for u in units if self.levels[u.id] != levels.IDENTITY), key=_natural):
             lines.append(self._number(u) + self._standing(u, self.levels[u.id]))
         if listed:
@@ -356,13 +408,20 @@ class Page:
         if not unit.item.is_part:
             return ""
         before, _ = self._layout.around.get(unit.id, (None, None))
-        return "" if before in self.levels else _called(unit)
+        return "" if self._is_told(before) else _called(unit)
 
     def _numbers(self, unit: Unit) -> tuple[str, str]:
         """The number that the part needs, and that of the part behind it, which it makes needless."""
         _, after = self._layout.around.get(unit.id, (None, None))
-        needless = _called(self._layout.units[after]) if after and after in self.levels else ""
+        needless = _called(self._layout.units[after]) if after and self._is_told(after) else ""
         return self._number(unit), needless
+
+
+def _pointing(units: Mapping[str, Unit]) -> str:
+    """The line of what the conversation was given."""
+    if not units:
+        return ""
+    return f"{GIVEN}{naming.pointers(s.item.id for u in units.values() for s in u.subjects)}\n"
 
 
 def _neighbours(units: Sequence[Unit]) -> dict[str, tuple[str | None, str | None]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ukai.context.subject import Subject
 
 _PLAIN = re.compile(r"[^0-9a-z]+")
+_SEAM = re.compile(r".*[#/:_.-]")
 
 
 def name(subject: Subject) -> str:
@@ -35,14 +36,57 @@ def family(names: Sequence[str]) -> str:
     start = os.path.commonprefix(list(names))  # noqa: RUF071 - character by character is meant
     while start and start[-1].isdigit():  # a number is not cut in two
         start = start[:-1]
-    return f"{start}{{{','.join(_ranges([n[len(start) :] for n in names]))}}}"
+    return _braced(start, sorted(n[len(start) :] for n in names))
+
+
+def pointers(ids: Iterable[str]) -> str:
+    """Handles on one line, those of one type and the parts of one record together: `Call#a with turn/{1-4,9}`."""
+    wholes: dict[str, list[str]] = {}
+    parts: dict[str, dict[str, list[str]]] = {}
+    for id in sorted(ids):
+        whole, _, part = id.partition("/")
+        if part:
+            parts.setdefault(whole, {}).setdefault(part.rpartition("/")[0], []).append(part)
+        else:
+            wholes.setdefault(id.partition("#")[0], []).append(id)
+    alone = [[w for w in found if w not in parts] for found in wholes.values()]
+    said = [_handles(found) for found in alone if found]
+    for whole, kinds in parts.items():
+        inside = [_handles(found) for found in kinds.values()]
+        is_whole = whole in wholes.get(whole.partition("#")[0], ())
+        said += [f"{whole} with {', '.join(inside)}"] if is_whole else [f"{whole}/{part}" for part in inside]
+    return ", ".join(said)
+
+
+def _handles(found: Sequence[str]) -> str:
+    """Keys are cut where a word of theirs ends, and no end looks like a range: each can be read out of it."""
+    start = f"{os.path.commonprefix(list(found))} "  # noqa: RUF071
+    while len(found) > 1 and (seam := _SEAM.match(start[:-1])):
+        start = seam.group()
+        ends = sorted([f[len(start) :] for f in found], key=_number)
+        if not any(map(_like_a_range, ends)):
+            return _braced(start, ends)
+    return ", ".join(found)
+
+
+def _like_a_range(end: str) -> bool:
+    first, dash, last = end.partition("-")
+    return bool(dash) and first.isdecimal() and last.isdecimal() and int(first) < int(last)
+
+
+def _number(end: str) -> tuple[int, str]:
+    return int(end) if end.isdecimal() else 0, end
+
+
+def _braced(start: str, ends: Sequence[str]) -> str:
+    return f"{start}{{{','.join(_ranges(ends))}}}"
 
 
 def _ranges(ends: Sequence[str]) -> list[str]:
     found: list[str] = []
     first = last = ""
-    for end in sorted(ends):
-        if last.isdigit() and end.isdigit() and len(end) == len(last) and int(end) == int(last) + 1:
+    for end in ends:
+        if last.isdecimal() and end == str(int(last) + 1).zfill(len(last)):
             last = end
             continue
         found += [_range(first, last)] if last or first else []
