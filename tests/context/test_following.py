@@ -63,12 +63,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.tolist()
     if isinstance(value, bm25.Packed):
-        entries = bm25._joined(value._layers, value.size).entries()  # pyright: ignore[reportPrivateUsage]
+        entries = bm25._joined(value.layers, value.size).entries()  # pyright: ignore[reportPrivateUsage]
         return value.size, plain(value.lengths), sorted(zip(*(e.tolist() for e in entries), strict=True))
     if isinstance(value, layered.Names):
         return plain(dict(value))
     if isinstance(value, layered.Vectors):
-        return plain(layered._vectors(value._layers, value.size))  # pyright: ignore[reportPrivateUsage]
+        return plain(layered._vectors(value.layers, value.size))  # pyright: ignore[reportPrivateUsage]
     if dataclasses.is_dataclass(value):
         names = [f.name for f in dataclasses.fields(value) if f.name != "known"]
         return {name: plain(getattr(value, name)) for name in names}
@@ -107,7 +107,7 @@ async def test_whatever_is_written_a_view_that_follows_is_the_one_that_is_read(
             assert plain(moved.cosine(question)) == plain(whole.cosine(question))
 
     assert ways.count(True) > 80
-    assert sum(len(view.rows._layers) > 1 for view, _ in held) > 20  # pyright: ignore[reportPrivateUsage]
+    assert sum(len(view.rows.layers) > 1 for view, _ in held) > 20
     # Whoever still works with an earlier one finds nothing else in it.
     assert all(plain(view) == said for view, said in held[::7])
 
@@ -213,3 +213,69 @@ async def test_while_texts_have_no_vector_only_those_that_came_since_are_loaded(
     assert partly
     assert (whole.missing, sum(asked) < sum(len(e.contents) for e in whole.entries) / 2) == (0, True)
     assert plain(whole) == plain(await seen(w, cache.Views(), *reader))
+
+
+AS_WELL = Scope(globs=("**", "memos/**"))  # another scope, in which the same is seen
+
+
+class Other(world.Hashed):
+    model_id = "another model"
+
+
+async def test_of_what_two_callers_see_alike_one_view_is_kept(database: store.Database):
+    w, views = await company(database), cache.Views()
+
+    for _ in range(3):
+        one, same, less = [
+            await seen(w, views, *reader) for reader in ((MIRA, EVERYWHERE), (MIRA, AS_WELL), (ANN, EVERYWHERE))
+        ]
+        assert same is one
+        assert less is not one
+        assert plain(same) == plain(await seen(w, cache.Views(), MIRA, AS_WELL))
+        await w.write(world.change("Memo#a1", body="Something else."))
+        await w.follow()
+
+    ours = await seen(w, views, MIRA, EVERYWHERE)
+    w.cache = Cache(Other())
+    await index.embed(database, w.cache)
+    theirs = await seen(w, views, MIRA, EVERYWHERE)
+    assert (theirs.token, theirs.waiting) == (ours.token, ours.waiting)
+    assert theirs is not ours
+
+
+@pytest.mark.parametrize("is_settled", [True, False])
+async def test_a_view_of_texts_that_were_still_to_be_counted_serves_nobody_else(
+    database: store.Database, is_settled: bool
+):
+    w, views = await company(database), cache.Views()
+    async with database.transaction() as late:
+        if not is_settled:
+            await late.value("select pg_current_xact_id()")
+        await w.write(world.change("Firm#birch", tier="other"))
+        async with database.transaction() as tx:
+            await tx.execute("alter table passage add column before bytea")
+            await tx.execute("update passage set before = terms, terms = null")
+        await seen(w, views, MIRA, EVERYWHERE)
+        async with database.transaction() as tx:
+            await tx.execute("update passage set terms = before")
+
+        after = await seen(w, views, MIRA, AS_WELL)
+
+    assert plain(after) == plain(await seen(w, cache.Views(), MIRA, AS_WELL))
+
+
+async def test_what_views_have_in_common_takes_their_memory_once(database: store.Database):
+    w, views = await company(database), cache.Views()
+    one = await seen(w, views, MIRA, EVERYWHERE)
+    views = cache.Views(memory=sum(one.parts.values()) * 5 // 4)
+
+    for number in range(3):
+        await w.write(world.change("Memo#a1", title=f"Title {number}"))
+        await w.follow()
+        for scope in (EVERYWHERE, AS_WELL, EVERYWHERE, AS_WELL):
+            await seen(w, views, MIRA, scope)
+        assert views.hits == 2 * number + 2
+    await seen(w, views, BEN, EVERYWHERE)
+    await seen(w, views, MIRA, EVERYWHERE)
+
+    assert views.hits == 6

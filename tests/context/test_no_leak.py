@@ -127,10 +127,7 @@ def everything(seen: view.View) -> bytes:
     said = repr((seen.entries, dict(seen.rows), dict(seen.nodes), seen.grounds, seen.places)).encode()
     packed = (seen.corpus.own, seen.corpus.title, seen.corpus.place)
     numbers = [p.lengths for p in packed] + [
-        array
-        for p in packed
-        for layer in p._layers  # pyright: ignore[reportPrivateUsage]
-        for array in (layer.row, *vars(layer.of).values())
+        array for p in packed for layer in p.layers for array in (layer.row, *vars(layer.of).values())
     ]
     return said + b"".join(array.tobytes() for array in (*numbers, seen.marks, seen.edges))
 

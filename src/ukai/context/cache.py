@@ -3,6 +3,7 @@
 A key holds the hash of the rights with every group behind it, so nobody meets a view that was made for another. A view
 is used again only while the store says that nothing has changed since; where that cannot be said it is read again. What
 is kept are ids and numbers: a body is never served from here, so a wrong key could be a bad answer and never a leak.
+Of views that came out the same for several callers one is kept.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class Bounds:
 @dataclass(frozen=True, kw_only=True)
 class _Kept:
     view: view.View
+    kind: str
+    """What views are made with, whoever they are for."""
     at: listing.Position
     """Where the graph was when the view was last found to be true."""
     position: str
@@ -136,8 +139,10 @@ class Views:
             made, answers = more, answers if more is made else None
         # Behind a transaction that is still open something may come in without moving the end of the feed.
         position = now.text if now.is_settled else ""
-        self._keep(name, _Kept(view=made, at=now, position=position, answers=answers or OrderedDict()))
-        return made
+        kind, answers = kind_of(types, cache), answers or OrderedDict()
+        kept = _Kept(view=self._once(made, kind, position), kind=kind, at=now, position=position, answers=answers)
+        self._keep(name, kept)
+        return kept.view
 
     def answers(self, scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache | None) -> Answers:
         """What was asked of the view of a scope: true in the snapshot of `get`, or as long as they `hold`."""
@@ -157,17 +162,40 @@ class Views:
         self.hits += is_true
         return is_true
 
+    def _once(self, made: view.View, kind: str, position: str) -> view.View:
+        """The view that is kept for somebody else who sees the very same: the one that was made now is given up.
+
+        Only after it was made, whole, for this caller: nobody is answered sooner because somebody else has asked.
+        """
+        for kept in self._kept.values():
+            if position and (kept.position, kept.kind) == (position, kind) and view.are_equal(kept.view, made):
+                return kept.view
+        return made
+
     def _keep(self, name: str, kept: _Kept) -> None:
         self._kept[name] = kept
         self._kept.move_to_end(name)
-        while len(self._kept) > 1 and sum(k.view.nbytes for k in self._kept.values()) > self._memory:
+        while len(self._kept) > 1 and self._size > self._memory:
             self._kept.popitem(last=False)
+
+    @property
+    def _size(self) -> int:
+        """Bytes that are kept, what several views have in common once."""
+        parts: dict[int, int] = {}
+        for kept in self._kept.values():
+            parts |= kept.view.parts
+        return sum(parts.values())
 
 
 def key_of(scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache | None) -> str:
     """Equal only for callers who see the same of the same places, with the same types and the same model."""
+    return canonical.sha256([scope.key, kind_of(types, cache)])
+
+
+def kind_of(types: Mapping[str, schema.Type], cache: Cache | None) -> str:
+    """Equal only for views of the same types and the same model."""
     known = sorted((name, kind.content_hash) for name, kind in types.items())
-    return canonical.sha256([scope.key, known, cache.embedder.model_id if cache else ""])
+    return canonical.sha256([known, cache.embedder.model_id if cache else ""])
 
 
 _OF: WeakKeyDictionary[store.Database, Views] = WeakKeyDictionary()

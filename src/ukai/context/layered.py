@@ -19,20 +19,20 @@ class Names(Mapping[Name, int], Generic[Name]):
     """The rows of a view by name; not each row need have one."""
 
     def __init__(self, rows: Mapping[Name, int], size: int) -> None:
-        self._layers = layers.first(rows, size)
+        self.layers = layers.first(rows, size)
         self._size = size
 
     def spliced(self, other: Self, order: NDArray[np.int64]) -> Self:
         """The names of the rows that `order` names: numbers of these, then of those of `other`."""
         made = object.__new__(type(self))
         sizes = self._size, other._size
-        made._layers = layers.spliced(self._layers, other._layers, order, sizes=sizes, joined=_names)
+        made.layers = layers.spliced(self.layers, other.layers, order, sizes=sizes, joined=_names)
         made._size = len(order)
         return made
 
     def get(self, name: Name, default: int | None = None) -> int | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Its row."""
-        for layer in self._layers:
+        for layer in self.layers:
             at = layer.of.get(name)
             if at is not None and (row := int(layer.row[at])) >= 0:
                 return row
@@ -48,7 +48,7 @@ class Names(Mapping[Name, int], Generic[Name]):
         return self.get(name) is not None  # pyright: ignore[reportArgumentType]
 
     def __iter__(self) -> Iterator[Name]:
-        return (name for layer in self._layers for name, at in layer.of.items() if layer.row[at] >= 0)
+        return (name for layer in self.layers for name, at in layer.of.items() if layer.row[at] >= 0)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -64,25 +64,20 @@ class Vectors:
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
         self.size = len(vectors)
-        self._layers = layers.first(vectors, self.size)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return sum(int(layer.of.nbytes + layer.row.nbytes) for layer in self._layers)
+        self.layers = layers.first(vectors, self.size)
 
     def spliced(self, other: Vectors, order: NDArray[np.int64]) -> Vectors:
         """Those of the rows that `order` names: numbers of these, then of those of `other`."""
         made = object.__new__(Vectors)
         sizes = self.size, other.size
-        made._layers = layers.spliced(self._layers, other._layers, order, sizes=sizes, joined=_vectors)
+        made.layers = layers.spliced(self.layers, other.layers, order, sizes=sizes, joined=_vectors)
         made.size = len(order)
         return made
 
     def times(self, question: NDArray[np.float32]) -> NDArray[np.float32]:
         """The product with each."""
         found = np.zeros(self.size, np.float32)
-        for layer in self._layers:
+        for layer in self.layers:
             is_there = layer.row >= 0
             # Row by row: a product with a matrix has other last bits for the rows at its end, and takes three times as
             # long.

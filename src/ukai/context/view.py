@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 DEPTH = 2
 """Segments of a path that make a place."""
 
+NAMED, ROW = 720, 160
+"""Bytes that an item takes: its entry and what finds it by its names; and what each view that follows has of its own.
+
+Source: 92,216 records without parts."""
 NO_EDGES = listing.packed_edges(0, 0)
 MARK = hashlib.sha256().digest_size
 
@@ -96,10 +100,15 @@ class View:
         return len(self.waiting)
 
     @cached_property
-    def nbytes(self) -> int:
-        """What it takes in memory, roughly."""
-        arrays = sum(p.nbytes for p in (self.corpus.own, self.corpus.title, self.corpus.place))
-        return arrays + 1_000 * self.size + (0 if self.vectors is None else self.vectors.nbytes)
+    def parts(self) -> Mapping[int, int]:
+        """What it is made of, by identity, and roughly the bytes of each: views that follow one another share much."""
+        found = {id(self): ROW * self.size}
+        found |= {id(layer.of): NAMED * len(layer.of) for layer in self.rows.layers}
+        for packed in (self.corpus.own, self.corpus.title, self.corpus.place):
+            found |= {id(layer.of): layer.of.nbytes for layer in packed.layers}
+        if self.vectors is not None:
+            found |= {id(layer.of): layer.of.nbytes for layer in self.vectors.layers}
+        return found
 
     def row_of(self, node: UUID, part: str) -> int | None:
         """The row of a passage: its own, or that of the record that it is a text of."""
@@ -173,6 +182,12 @@ def token_of(parent: NDArray[np.int32], marks: NDArray[np.uint8], edges: NDArray
     made = hashlib.sha256(np.ascontiguousarray(marks[is_record]).data)
     made.update(np.ascontiguousarray(edges[is_record]).data)
     return made.hexdigest()
+
+
+def are_equal(one: View, other: View) -> bool:
+    """Of two views of one moment, made with the same types and model."""
+    held = [(v.token, v.vectors is None, v.waiting) for v in (one, other)]
+    return held[0] == held[1]
 
 
 async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:

@@ -130,19 +130,14 @@ class Packed:
         sizes = np.fromiter(map(len, documents), np.int64, self.size) // ENTRY.itemsize
         rows = np.repeat(np.arange(self.size), sizes)
         self.lengths = np.bincount(rows, weights=entries["count"], minlength=self.size).astype(float)
-        self._layers = layers.first(_postings(entries["term"], rows, entries["count"], self.size), self.size)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return sum(layer.of.nbytes + int(layer.row.nbytes) for layer in self._layers) + int(self.lengths.nbytes)
+        self.layers = layers.first(_postings(entries["term"], rows, entries["count"], self.size), self.size)
 
     def breadth(self, group: NDArray[np.int32], groups: int) -> NDArray[np.float64]:
         """How many different terms each group of documents holds.
 
         `group`: for each document a number below `groups`, or -1 where it does not count.
         """
-        held = [_held(layer, group) for layer in self._layers]
+        held = [_held(layer, group) for layer in self.layers]
         held = [(words, terms, of) for words, terms, of in held if len(of)]
         if not held:
             return np.zeros(groups)
@@ -163,7 +158,7 @@ class Packed:
         made.size = len(order)
         made.lengths = np.concatenate([self.lengths, other.lengths])[order]
         sizes = self.size, other.size
-        made._layers = layers.spliced(self._layers, other._layers, order, sizes=sizes, joined=_joined)
+        made.layers = layers.spliced(self.layers, other.layers, order, sizes=sizes, joined=_joined)
         return made
 
     def tf(self, term: str) -> NDArray[np.float64]:
@@ -176,7 +171,7 @@ class Packed:
     def found(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """The documents that hold `term`, each once, in any order, and how often each does."""
         wanted, found = number(term), [_NO_POSTINGS]
-        for layer in self._layers:
+        for layer in self.layers:
             at = int(np.searchsorted(layer.of.words, wanted))
             if at < len(layer.of.words) and layer.of.words[at] == wanted:
                 inside = slice(int(layer.of.begin[at]), int(layer.of.begin[at + 1]))
