@@ -195,12 +195,21 @@ def names(catalogue: Catalogue, sight: Sight) -> list[str]:
 
 
 def only(catalogue: Catalogue, sight: Sight) -> Catalogue:
-    """The catalogue without what `of` would not tell: types, fields, states."""
+    """The catalogue without what `of` would not tell: types, fields, states. Where an edge may be written to a type of
+    which nothing may be seen, the type is there with the key by which its records are named.
+    """
     found: dict[str, frozenset[str]] = {}
     for name in catalogue.types():
         compiled = catalogue.type(name)
         if compiled is not None and (shown := _shown(compiled.type, sight)):
             found[name] = shown.union(compiled.type.key)  # every handle tells the key
+    for name in catalogue.edges():
+        edge = catalogue.edge(name)
+        if edge is not None and _may_link(edge.type, sight):
+            for end in (*edge.type.sources, *edge.type.targets):
+                other = catalogue.type(end)
+                if other is not None:
+                    found.setdefault(end, frozenset(other.type.key))
     return catalogue.only(found)
 
 

@@ -43,14 +43,16 @@ types:
       - {key: number, kind: integer, required: true}
       - {key: note, kind: string}
       - {key: canary_price, kind: number, required: true}
+  - {type: Keeper, key: name, fields: [{key: name, kind: string, required: true}, {key: canary_pay, kind: integer}]}
   - type: CanaryFile
     key: name
     fields: [{key: name, kind: string, required: true}]
 edges:
   - {edge: beside, from: Shop, to: Shop, max_out: 1, fields: [{key: since, kind: date, required: true}]}
   - {edge: canary_filed, from: Shop, to: CanaryFile}
+  - {edge: kept_by, from: Shop, to: Keeper}
 """
-FIELDS = "[name, size, kind, opened, seal, near, beside]"
+FIELDS = "[name, size, kind, opened, seal, near, beside, kept_by]"
 POLICIES = f"""
 policies:
   - {{id: reads, allow: read, records: {{types: [Shop, Order]}}, to: [ben@example.com]}}
@@ -65,7 +67,7 @@ policies:
       to: [cal@example.com]}}
   - {{id: orders, allow: write, records: {{types: [Order]}}, fields: [number, note], to: [ben@example.com]}}
 """.encode()
-HIDDEN = ("canary_floor", "canary_seal", "canary_grade", "canary_filed", "CanaryFile", "canary_price")
+HIDDEN = ("canary_floor", "canary_seal", "canary_grade", "canary_filed", "CanaryFile", "canary_pay", "canary_price")
 CONTRACT = {"kind": "update_node", "node_type": "Shop", "required_fields": ["kind"]}
 
 
@@ -192,6 +194,14 @@ async def test_a_node_named_by_its_id_tells_no_more_than_one_named_by_its_handle
 
     assert found.code == "unknown_field"
     assert "canary_floor" not in json.dumps(found.as_json())
+
+
+async def test_an_edge_that_may_be_written_is_there_whatever_else_is_wrong(db: store.Database):
+    kept = {"kind": "create_edge", "edge_type": "kept_by", "from": {"handle": "Shop#a"}, "to": {"handle": "Keeper#k"}}
+
+    outcome = await refused(db, change(size="x"), kept, dry_run=True)
+
+    assert [r.code for r in outcome.rejections] == ["type_mismatch"]
 
 
 async def test_a_contract_is_compared_with_what_is_seen(db: store.Database):
