@@ -17,12 +17,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 
-from ukai.app import engine, nightly, reception, reload, telemetry
+from ukai.app import engine, nightly, pulls, reception, reload, telemetry
 from ukai.kit import heap
 from ukai.kit.errors import PermanentError
 from ukai.surfaces import a2a, agui, http, mcp, metrics, openai, web
 
 Ready = Callable[[str], None]
+BY_ITSELF = (nightly.watched, pulls.watched)
+"""What a server starts when it is due, one kind a name."""
 POINTER = "SKILL_NAME"
 """The environment variable that names the one agent of this process; without it all are served."""
 
@@ -139,7 +141,8 @@ async def _serve(
         if changed is not None:
             await stack.enter_async_context(_watched(current, changed))
         if schedules:
-            await stack.enter_async_context(nightly.watched(opened))
+            for watched in BY_ITSELF:
+                await stack.enter_async_context(watched(opened))
         config = uvicorn.Config(
             app,
             log_level="warning",

@@ -217,7 +217,7 @@ async def test_whatever_fails_the_next_look_tries_again(opened: engine.Engine, c
     async with asyncio.timeout(20), nightly.watched(opened, spawn=spawn, wait=lambda _: asyncio.sleep(0)):
         await third.wait()
 
-    assert [r.levelname for r in caplog.records if r.name == "ukai.app.nightly"] == ["ERROR"] * 2
+    assert [r.levelname for r in caplog.records if r.name == "ukai.app.watching"] == ["ERROR"] * 2
     assert "no process can be made" in caplog.text
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from ukai import store
-from ukai.app import db, loading, nights, workspace
+from ukai.app import db, loading, nights, pulls, workspace
 from ukai.kit.clock import SystemClock
 from ukai.kit.errors import UkaiError
 from ukai.runtime import credentials
@@ -241,6 +241,17 @@ async def _last_nights(url: str, now: datetime) -> list[nights.Night]:
         return await nights.last(database, limit=1, until=now)
 
 
+def connectors(path: Path) -> Iterator[Verdict]:
+    """How the last pull of each connector with a schedule ended."""
+    if not loading.connectors(loading.whole(workspace.locate(path)).catalog):
+        return
+    for planned in asyncio.run(pulls.shown(path)):
+        hint = f"mend the source, or see: ukai ingest {planned.connector}" if planned.alert else ""
+        never = "`ukai serve`, or a CronJob of `ukai ingest --due`, must be running" if planned.last is None else ""
+        state = "fail" if planned.alert else "warn" if never else "ok"
+        yield Verdict(check="connector", state=state, said=str(planned), hint=hint or never)
+
+
 Check = Callable[[Path], Iterator[Verdict]]
 
 CHECKS: dict[str, Check] = {
@@ -253,5 +264,6 @@ CHECKS: dict[str, Check] = {
     "user namespaces": namespaces,
     "database": database,
     "nightly recall": nightly,
+    "connectors": connectors,
 }
 """All, in the order of the lines. A check gets the workspace's path and yields verdicts; a new one is a line."""

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -19,17 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from ukai import jobs
-from ukai.app import engine, golden, nights
+from ukai.app import engine, golden, nights, watching
 from ukai.app import recall as recalling
 from ukai.app.engine import Progress
 from ukai.app.nights import Night
 from ukai.catalog.composing import Recall
 from ukai.kit.clock import Clock
-from ukai.kit.errors import PermanentError, UkaiError
+from ukai.kit.errors import PermanentError
 
-EVERY_S = 60.0
-"""How often a server asks whether it is due."""
-LOWEST = 19
 _log = logging.getLogger(__name__)
 
 
@@ -98,21 +93,8 @@ Spawn = Callable[[Path], Awaitable[int]]
 
 
 async def spawned(root: Path) -> int:
-    """`ukai context nightly --run` as a process that gives way to everything else; its exit code."""
-    words = ("-m", "ukai", "context", "nightly", "--run", "--quiet", "--workspace", str(root))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL
-    )
-    with suppress(ProcessLookupError):
-        os.setpriority(os.PRIO_PROCESS, process.pid, LOWEST)
-    try:
-        return await process.wait()
-    except asyncio.CancelledError:
-        # What it began stays open, and the next server takes it over.
-        with suppress(ProcessLookupError):
-            process.terminate()
-        await process.wait()
-        raise
+    """`ukai context nightly --run` as a process of its own; its exit code."""
+    return await watching.spawned(root, ("context", "nightly", "--run", "--quiet"))
 
 
 @dataclass(kw_only=True)
@@ -152,26 +134,5 @@ async def watched(
     if opened.catalog.settings.context.recall is None:
         yield
         return
-    watch = Watch(opened=opened, spawn=spawn)
-    ending = asyncio.Event()
-
-    async def looking() -> None:
-        while not ending.is_set():
-            try:
-                await watch.look()
-            except UkaiError as failed:  # the database is away: the next look finds it again
-                _log.warning("nightly recall: %s", failed)
-            except Exception:  # whatever it was, the next look tries again
-                _log.exception("nightly recall")
-            if not ending.is_set():
-                await wait(EVERY_S)
-
-    task = asyncio.create_task(looking())
-    try:
+    async with watching.kept("nightly recall", Watch(opened=opened, spawn=spawn).look, wait=wait):
         yield
-    finally:
-        ending.set()
-        task.cancel()
-        await asyncio.wait({task})
-        if not task.cancelled() and (failed := task.exception()) is not None:
-            _log.error("nightly recall", exc_info=failed)

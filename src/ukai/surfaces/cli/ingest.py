@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,10 @@ def ingest(
     connectors: Annotated[list[str] | None, typer.Argument(help="Connectors by name.", show_default=False)] = None,
     every: Annotated[bool, typer.Option("--all", help="All connectors of the workspace.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Judge every row, write nothing.")] = False,
+    due: Annotated[bool, typer.Option("--due", help="Those whose `schedule` is due and that nobody pulled.")] = False,
+    planned: Annotated[
+        bool, typer.Option("--planned", help="Show when each was pulled by itself, and will be.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Ask for everything again, not only for what is new.")] = False,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
@@ -24,12 +29,18 @@ def ingest(
 ) -> None:
     """Bring in what other systems know, through the gate, row by row. What does not fit waits in quarantine.
 
-    Ends with 1 when a row was refused, or a source could not be read to its end.
+    Ends with 1 when a row was refused, or a source could not be read to its end. `schedule:` of a connector says when
+    `ukai serve` pulls it.
     """
     from ukai.app import ingest as app_
 
-    if every == bool(connectors):
-        raise typer.BadParameter("name connectors, or say --all")
+    if sum((bool(connectors), every, due, planned)) != 1 or ((due or planned) and (full or dry_run)):
+        raise typer.BadParameter(
+            "name connectors, or say --all, --due or --planned; --full and --dry-run go with names"
+        )
+    if due or planned:
+        _by_itself(workspace, due=due, as_json=as_json, quiet=quiet)
+        return
     pulled = app_.run(
         workspace, connectors or (), full=full, dry_run=dry_run, progress=output.live(quiet=quiet or as_json)
     )
@@ -38,6 +49,24 @@ def ingest(
     text = "\n".join([*(_told(d) for d in documents), output.findings_text(findings)]).strip()
     output.emit({"pulls": documents, "findings": [f.as_json() for f in findings]}, as_json=as_json, text=text)
     if findings or any(r.is_failed or r.counts.get("refused") for r in reports):
+        raise typer.Exit(output.REFUSED)
+
+
+def _by_itself(workspace: Path, *, due: bool, as_json: bool, quiet: bool) -> None:
+    from ukai.app import pulls
+
+    if due:
+        found, findings = asyncio.run(pulls.run(workspace, progress=output.live(quiet=quiet or as_json)))
+    else:
+        found, findings = asyncio.run(pulls.shown(workspace)), []
+    text = "\n".join([*map(str, found), output.findings_text(findings)]).strip()
+    documents = [p.as_json() for p in found]
+    output.emit(
+        {"planned": documents, "findings": [f.as_json() for f in findings]},
+        as_json=as_json,
+        text=text or "no connector has a schedule",
+    )
+    if findings or any(p.alert for p in found):
         raise typer.Exit(output.REFUSED)
 
 

@@ -30,9 +30,7 @@ def serve(
     ] = False,
     schedules: Annotated[
         bool,
-        typer.Option(
-            "--schedules/--no-schedules", envvar="UKAI_SCHEDULES", help="Start what ukai.yaml wants every night."
-        ),
+        typer.Option("--schedules/--no-schedules", envvar="UKAI_SCHEDULES", help="Start what is due by itself."),
     ] = True,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
