@@ -38,7 +38,7 @@ class Settings:
     """So many nearest items are taken of what the approximate index gives: in a scope of a tenth it looks at sixteen
     for each."""
     strategy_cap: Some = 300
-    """Candidates of one strategy."""
+    """Candidates of one strategy. The hierarchy gate brings as many as fill the largest document."""
     composition_cap: Some = 2_000
     """Candidates of one composition."""
     room: Some = 1
