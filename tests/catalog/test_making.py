@@ -98,3 +98,13 @@ def test_new_works_without_the_role_names_in_models_yaml(tmp_path: Path):
     new.new(root, "guardrail", "rule")
 
     assert clean(root)
+
+
+@pytest.mark.parametrize("name", ["", "empty.txt", "größe.bin"])
+def test_lint_of_what_holds_nothing_of_ours_says_so(tmp_path: Path, name: str):
+    if name:
+        (tmp_path / name).write_bytes(b"\xff\0")
+
+    (found,) = lint.lint(tmp_path / name).findings
+
+    assert (found.code, found.where) == ("nothing_to_lint", f"{name or tmp_path.name}:1:1")

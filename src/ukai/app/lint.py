@@ -60,7 +60,7 @@ def lint(path: Path, *, keep_portable: bool = False) -> Report:
         findings.append(
             Finding(
                 code="nothing_to_lint",
-                where=target.name or str(target),
+                where=f"{target.name or target}:1:1",
                 message="there is no file of a workspace, an agent or a skill here",
                 expected="a folder with ukai.yaml, SKILL.md or GUARDRAIL.md somewhere below it",
                 hint="name another path; `ukai init` makes a workspace",

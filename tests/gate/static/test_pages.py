@@ -34,8 +34,8 @@ what follows from them. Each rejection is one object:
 text of `fix_hint` is the hint. Its patch is JSON Patch (RFC 6902) on the submitted delta; it is there only when one
 repair is plain (`exact` or `likely`), and the server never applies it.
 
-A rejection names only what its writer may read or write something of, as `ukai schema type` shows it: a hidden type,
-field or state is answered like one that does not exist, and of a record no value is told, and nobody's change of it,
+A rejection names only what its writer may read or write something of, as `GET /schema/types/TYPE` shows it: a hidden
+type, field or state is answered like one that does not exist, and of a record no value is told, and nobody's change of it,
 that the writer may not read. Where only what is hidden stands against an operation, it is `forbidden_type` and says no
 more.
 
