@@ -21,7 +21,7 @@ from tests.context import world
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
 from ukai import context, store
-from ukai.context import Scope, bodies, cache, clause, index, levels, making, rows
+from ukai.context import Scope, bodies, cache, clause, explaining, index, levels, making, rows
 from ukai.context.given import Given
 from ukai.context.reader import Reader
 from ukai.context.rows import compositions
@@ -458,6 +458,25 @@ async def test_why_something_is_not_in_a_document_is_told_to_its_readers_alone(d
     assert await why("Memo#a1/zz") == await why("Firm#alder/zz") == absent
     assert await why("Memo#a1", MIRA) == "nothing"
     assert await why("Memo#a1", BEN) == "nothing"
+
+
+async def test_why_something_is_not_in_a_document_says_what_to_do(database: store.Database):
+    w = await company(database)
+    made = await compose(w, budget_tokens=1)
+
+    async def why(name: str) -> list[str]:
+        found = await context.explain(database, made.id, name, library=w.library, reader=world.reader(ANN))
+        assert found is not None
+        return list(found.lines)
+
+    small, slip = await why("Firm#alder"), [await why(name) for name in ("Firm#aldre", "Firm#ceder", "Memo#a3", "Firm")]
+    await w.write(world.change("Firm#alder", owner=BEN))
+
+    assert "left out: needed" in small[0]
+    assert small[-1] == explaining.FURTHER
+    assert slip[0] == [explaining.NOT_THERE, "did you mean Firm#alder?"]
+    assert slip[1:] == [[explaining.NOT_THERE], [explaining.NOT_THERE], [explaining.NO_HANDLE]]
+    assert await why("Firm#aldre") == await why("Firm#alder") == [explaining.NOT_THERE]
 
 
 async def test_a_replay_gives_the_same_bytes_or_names_what_changed(database: store.Database):

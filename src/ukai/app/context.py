@@ -27,6 +27,7 @@ WITHOUT_A_MODEL = (
     "the model that was to rank failed: the scores ordered instead",
 )
 """For each of `ranking.FAILED`."""
+EMPTY = "  the scopes of agent and skill cover nothing that you may read: see their globs and ids, and your rights"
 
 
 class NoSuchComposition(PermanentError):
@@ -265,6 +266,9 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             said = " ".join(filter(None, marks))
             yield f"  {step['strategy']:<11} {step['candidates']:>5} found  {step['ms']:>7.1f} ms  {said}".rstrip()
     yield from _without_a_model(report["events"])
+    if not report["scope"]["matched"]:
+        yield EMPTY
+        return
     yield ""
     yield f"{'rank':>4}  {'score':>6}  {'tokens':>6}  {'level':<9} section"
     out = 0

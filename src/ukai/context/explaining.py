@@ -27,12 +27,14 @@ from ukai.context.scope import Scope
 from ukai.context.settings import DEFAULT, Settings
 from ukai.context.strategies import STRATEGIES
 from ukai.context.strategies.asked import Asked, Candidate, Strategy
-from ukai.kit import canonical, glob, handle
+from ukai.kit import canonical, glob, handle, suggest
 
 PARTS = 6
 """Lines about the parts of one record."""
 TOO_LARGE = "records that share the most words with the question, or are named or pinned"
 NOT_THERE = "there is no record of this name that you may read"
+NO_HANDLE = "a record is named Type#key, as the report names it, with /part for one part of it"
+FURTHER = "a larger budget goes further down the ranking; a record that the question names comes first"
 NOT_REPORTED = (
     "its report says nothing of it: out of scope, not found, not there, or hidden from whoever it was composed for",
     "whoever it was composed for may ask which; `ukai access explain` says what they may read",
@@ -124,8 +126,11 @@ async def explained(
     parsed = handle.parse(name)
     async with db.snapshot() as tx:
         found, updated = await _readable(tx, parsed, reader) if parsed else (None, None)
-        if parsed is None or found is None:
-            return Explanation(handle=name, is_shown=False, lines=(NOT_THERE,))
+        if parsed is None:
+            return Explanation(handle=name, is_shown=False, lines=(NO_HANDLE,))
+        if found is None:
+            meant = await _meant(tx, parsed, report, reader)
+            return Explanation(handle=name, is_shown=False, lines=(NOT_THERE, *meant))
         told = [*_of_ranking(report, name), *_of_dropped(report, name)]
         anywhere = Reader(rights=reader.rights, edges=reader.edges)
         if not told and parsed.part and await reading.read(tx, library, anywhere, name=parsed) is None:
@@ -133,6 +138,8 @@ async def explained(
         if not told:
             told = [*_of_scope(found, reader, _scope(saved))]
             told = told or await _of_scores(tx, saved, name, found, library, reader, settings)
+    if not _is_shown(report, name) and any(map(_is_for_room, told)):
+        told.append(FURTHER)
     if updated is not None and updated > saved.at:
         told.append(f"it was changed at {updated:%Y-%m-%d %H:%M}, after this was composed")
     return Explanation(handle=name, is_shown=_is_shown(report, name), lines=tuple(told))
@@ -235,6 +242,25 @@ async def _readable(
     if node is None or not (seen := await anywhere.seen(tx, [node])):
         return None, None
     return node, (await reading.last_seen_to_change(tx, [node], seen)).get(node.id, node.updated_at)
+
+
+async def _meant(tx: store.Transaction, name: handle.Handle, report: Mapping[str, Any], reader: Reader) -> list[str]:
+    """What was probably meant, among what was found then and they may see now: what is hidden moves nothing."""
+    # With other numbers it is another record and no slip of the hand.
+    known = [h for found in report["found"] if (h := handle.parse(found)) and _digits(h.key) == _digits(name.key)]
+    near = suggest.suggest(name.key, [h.key for h in known if h.type == name.type])
+    meant = near and handle.Handle(type=name.type, key=near.name)
+    if meant is None or (await _readable(tx, meant, reader))[0] is None:
+        return []
+    return [f"did you mean {meant}?"]
+
+
+def _digits(name: str) -> str:
+    return "".join(filter(str.isdigit, name))
+
+
+def _is_for_room(reason: str) -> bool:
+    return " left out: " in reason or " not read: " in reason
 
 
 def _is_shown(report: Mapping[str, Any], name: str) -> bool:
