@@ -35,9 +35,9 @@ text of `fix_hint` is the hint. Its patch is JSON Patch (RFC 6902) on the submit
 repair is plain (`exact` or `likely`), and the server never applies it.
 
 A rejection names only what its writer may read or write something of, as `GET /schema/types/TYPE` shows it: a hidden
-type, field or state is answered like one that does not exist, and of a record no value is told, and nobody's change of it,
-that the writer may not read. Where only what is hidden stands against an operation, it is `forbidden_type` and says no
-more.
+type, field or state is answered like one that does not exist, and of a record no value is told, and nobody's change of
+it, that the writer may not read. Where only what is hidden stands against an operation, it is `forbidden_type` and says
+no more.
 
 Three forms carry the same objects: `application/problem+json` (`errors[]`, each with a `pointer`), the text of a tool's
 error (verdict and attempts left first, then at most twelve lines, then the fields of the types concerned), and lines in
