@@ -15,10 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.context import world
-from tests.context.test_reading import company
+from tests.context.test_reading import company, found
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
 from ukai import context, store
 from ukai.context import Scope, bodies, cache, clause, explaining, index, levels, making, rows
@@ -593,3 +594,29 @@ async def test_a_model_may_rank_and_what_it_said_is_replayed_without_it(database
     assert chat.asked == asked
     assert replayed is not None
     assert (replayed.same, replayed.text) == (True, said.text)
+
+
+@pytest.mark.parametrize("broken", ["stored", "asked", "raises"])
+async def test_vectors_that_are_none_cost_meaning_and_no_answer(database: store.Database, broken: str):
+    w = await company(database)
+    known = [i.handle for i in await found(w, QUESTION)]
+
+    class Broken(world.Hashed):
+        def embed(self, texts: Sequence[str]) -> Any:
+            if broken == "raises":
+                raise OSError("the model's file is gone")
+            return super().embed(texts) * (np.nan if broken == "asked" else 1)
+
+    if broken == "stored":
+        async with database.transaction() as tx:
+            await tx.execute("update embedding set vector = decode(repeat('0000c07f', 32), 'hex')")
+    w.cache = world.Cache(Broken())
+    items, made = await found(w, QUESTION), await compose(w)
+
+    assert {i.handle for i in items} == set(known)
+    assert "Memo#a1" in made.text
+    failed = [s.failed for s in made.report.graph if s.strategy == "embedding"]
+    assert failed == [{"stored": "", "asked": "WrongVector", "raises": "OSError"}[broken]]
+    if broken == "stored":  # whoever embeds next embeds them again
+        await index.embed_few(database, w.cache, limit=99, among=99)
+        assert [i.handle for i in await found(w, QUESTION)] == known

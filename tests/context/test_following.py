@@ -182,9 +182,9 @@ async def test_while_texts_have_no_vector_only_those_that_came_since_are_loaded(
     asked: list[int] = []
     real = llm_rows.vectors
 
-    async def counted(tx: store.Transaction, model: str, contents: Sequence[bytes]) -> Any:
+    async def counted(tx: store.Transaction, model: str, contents: Sequence[bytes], length: int) -> Any:
         asked.append(len(contents))
-        return await real(tx, model, contents)
+        return await real(tx, model, contents, length)
 
     monkeypatch.setattr(llm_rows, "vectors", counted)
     views, reader = cache.Views(), (MIRA, EVERYWHERE)

@@ -97,12 +97,29 @@ async def test_hostile_texts_are_kept_like_any_other(database: store.Database):
     assert vectors[:, 0].tolist() == [0, 1, 1, 1_000_000]
 
 
-async def test_a_vector_of_another_length_is_refused_and_not_padded(database: store.Database):
+@pytest.mark.parametrize("raw", [b"\0" * 8, b"\0" * 16, np.array([1, np.nan, 0], "<f4").tobytes()])
+async def test_what_is_stored_and_is_no_vector_counts_as_missing_and_is_embedded_again(
+    database: store.Database, raw: bytes
+):
+    kept = cache.Cache(Letters())
+    await kept.embed_cached(database, ["good"])
     async with database.transaction() as tx:
-        await rows.keep(tx, "letters@1", {cache.content_of("x"): b"\0" * 8})
+        await rows.keep(tx, "letters@1", {cache.content_of("bad"): raw})
+    async with database.snapshot() as tx:
+        found = await cache.Cache(Letters()).look_up(tx, ["good", "bad"])
 
-    with pytest.raises(cache.WrongVector, match="has 2 dimensions, expected 3"):
-        await cache.Cache(Letters()).embed_cached(database, ["x"])
+    again = await kept.embed_cached(database, ["good", "bad"])
+
+    assert (found.missing, found.vectors.tolist()) == ((1,), [[4, 0, 0], [0, 0, 0]])
+    assert again.tolist() == [[4, 0, 0], [3, 1, 0]]
+
+
+@pytest.mark.parametrize("shift", [np.nan, np.inf])
+async def test_a_model_that_gives_no_numbers_is_refused_and_nothing_of_it_kept(database: store.Database, shift: float):
+    with pytest.raises(cache.WrongVector, match=r"'letters@1' gave vectors of shape \(1, 3\)"):
+        await cache.Cache(Letters(shift=shift)).embed_cached(database, ["x"])
+
+    assert (await cache.Cache(Letters()).embed_cached(database, ["x"])).tolist() == [[1, 0, 0]]
 
 
 async def test_a_full_memory_forgets_the_oldest_and_still_answers(database: store.Database):

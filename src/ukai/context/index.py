@@ -16,7 +16,7 @@ from ukai.context import counted, names, passages, rows
 from ukai.context.rows import views as listing
 from ukai.context.settings import DEFAULT
 from ukai.graph import schema
-from ukai.llm.cache import Cache, content_of
+from ukai.llm.cache import Cache, content_of, is_vector
 
 BATCH = 2_000
 """Changes that are followed in one transaction."""
@@ -99,6 +99,7 @@ async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, p
 
     The model runs outside any transaction.
     """
+    await cache.mend(db)
     done = 0
     while limit is None or done < limit:
         size = EMBED if limit is None else min(EMBED, limit - done)
@@ -123,7 +124,8 @@ async def index_vectors(db: store.Database, cache: Cache, *, above: int = DEFAUL
     while True:
         async with db.transaction() as tx:
             found = await listing.without_vector(tx, cache.embedder.model_id, after, INDEXED)
-            await listing.add_vectors(tx, [(node, part, half(vector)) for node, part, vector in found])
+            whole = [f for f in found if is_vector(f[2], cache.embedder.dimensions)]
+            await listing.add_vectors(tx, [(node, part, half(vector)) for node, part, vector in whole])
         count += len(found)
         if len(found) < INDEXED:
             break
@@ -143,6 +145,7 @@ async def embed_few(
     db: store.Database, cache: Cache, *, limit: int, among: int, progress: Progress | None = None
 ) -> int:
     """Embed up to `limit` passages where at most `among` have no vector; more are a job of their own."""
+    await cache.mend(db)
     async with db.transaction() as tx:
         missing = await rows.count_without_vector(tx, cache.embedder.model_id, among + 1)
     return await embed(db, cache, limit=limit, progress=progress) if 0 < missing <= among else 0

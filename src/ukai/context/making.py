@@ -392,8 +392,11 @@ async def _wide(
     """Of a scope that is too large to be looked at as a whole: what shares a word, is named, pinned, or lies near."""
     ann = None
     if library.cache is not None and scope.rights.approximate:
-        vector = (await asyncio.to_thread(library.cache.embedder.embed, [question]))[0]
-        ann = await near_to(tx, scope, library.types, vector, settings)
+        try:
+            vector = (await asyncio.to_thread(library.cache.asked, [question]))[0]
+        except Exception:  # the strategy asks the model once more, and its step says how it failed
+            vector = None
+        ann = None if vector is None else await near_to(tx, scope, library.types, vector, settings)
     near = await listing.matching(tx, scope.passages(library.types), words.terms(question), settings.composition_cap)
     named = await names.named(tx, question, reader=scope, types=library.types)
     owned = await rows.under(tx, scope.clause, [n.node.id for n in named], scope.owning, settings.composition_cap)

@@ -8,6 +8,7 @@ Source of the weights: docs/design/search.md.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ WHOLE_SCOPE = 10_000
 CANDIDATES = 2_000
 OWNED = 5_000
 """Records of the named ones that are looked at."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,11 +176,16 @@ _SPACES = str.maketrans(dict.fromkeys("/-_:.@", " "))
 async def _cosine(
     tx: store.Transaction, asked: str, found: Sequence[rows.Found], cache: Cache | None
 ) -> NDArray[np.float64]:
-    """Cosine with the question. 0 where no vector is known yet."""
+    """Cosine with the question. 0 where no vector is known yet, and everywhere when the model cannot be asked."""
     if cache is None:
         return np.zeros(len(found))
+    try:
+        question = cache.asked([asked])[0].astype(float)
+    except Exception as error:  # whatever a model does must not cost what words find
+        _log.warning("search by words alone: the embedder raised %s", type(error).__name__)
+        return np.zeros(len(found))
     known = (await cache.look_up(tx, [f.text for f in found])).vectors.astype(float)
-    return known @ cache.embedder.embed([asked])[0].astype(float)
+    return known @ question
 
 
 def _best_first(score: NDArray[np.float64]) -> list[int]:

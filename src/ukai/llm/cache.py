@@ -34,7 +34,7 @@ BATCH = 256
 
 
 class WrongVector(PermanentError):
-    """A stored vector has another length than its model says."""
+    """An embedder gave something else than one vector of finite numbers a text, of the length that it says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,22 @@ class Cache:
         self.embedder = embedder
         self._remembered = remembered
         self._near: OrderedDict[bytes, bytes] = OrderedDict()
+        self._broken: set[bytes] = set()
         self._lock = Lock()
+
+    def asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of questions: computed, and kept nowhere.
+
+        Raises WrongVector.
+        """
+        vectors = np.asarray(self.embedder.embed(texts), np.float32)
+        wanted = (len(texts), self.embedder.dimensions)
+        if vectors.shape != wanted or not _is_finite(vectors).all():
+            raise WrongVector(
+                f"{self.embedder.model_id!r} gave vectors of shape {vectors.shape}, expected finite ones of {wanted}",
+                hint="The files of the model are damaged, or belong to another one; fetch them again",
+            )
+        return vectors
 
     async def look_up(self, tx: store.Transaction, texts: Sequence[str]) -> LookUp:
         """What is known; nothing is computed. Works inside a snapshot."""
@@ -86,16 +101,23 @@ class Cache:
         return LookUp(vectors=vectors, missing=tuple(np.flatnonzero(~is_known).tolist()))
 
     async def _read(self, tx: store.Transaction, contents: Sequence[bytes]) -> tuple[list[bytes], NDArray[np.float32]]:
-        """Those that the database has, and one row for each."""
-        found, raw, lengths = await rows.vectors(tx, self.embedder.model_id, contents)
+        """Those that the database has, and one row for each. What is no vector of this model is not there."""
         width = self.embedder.dimensions
-        if wrong := [n for n in lengths if found and n != 4 * width]:
-            raise WrongVector(
-                f"a stored vector of {self.embedder.model_id!r} has {wrong[0] // 4} dimensions, expected {width}",
-                hint="Give the model another id, or delete its rows from the table embedding",
-            )
-        each = _each(found)
-        return each, np.frombuffer(raw, "<f4").reshape(len(each), width)
+        found, raw, others = await rows.vectors(tx, self.embedder.model_id, contents, 4 * width)
+        each, read = _each(found), np.frombuffer(raw, "<f4").reshape(-1, width)
+        self._broken.update(_each(others))
+        is_whole = _is_finite(read)
+        if is_whole.all():
+            return each, read
+        self._broken.update(each[at] for at in np.flatnonzero(~is_whole).tolist())
+        return [each[at] for at in np.flatnonzero(is_whole).tolist()], read[is_whole]
+
+    async def mend(self, db: store.Database) -> None:
+        """Let go of stored vectors that were met and are none, so that their texts are embedded again."""
+        if broken := list(self._broken):
+            async with db.transaction() as tx:
+                await rows.forget(tx, self.embedder.model_id, broken)
+            self._broken.difference_update(broken)
 
     async def missing(self, tx: store.Transaction, texts: Sequence[str]) -> list[str]:
         """The texts without a vector, each once, in order: what a job has to embed."""
@@ -107,6 +129,7 @@ class Cache:
         async with db.snapshot() as tx:
             found = await self.look_up(tx, texts)
         todo = list({content_of(texts[i]): texts[i] for i in found.missing}.values())
+        await self.mend(db)
         for start in range(0, len(todo), BATCH):
             await self._compute(db, todo[start : start + BATCH])
         if not todo:
@@ -115,7 +138,7 @@ class Cache:
             return (await self.look_up(tx, texts)).vectors
 
     async def _compute(self, db: store.Database, texts: Sequence[str]) -> None:
-        vectors = await asyncio.to_thread(self.embedder.embed, texts)
+        vectors = await asyncio.to_thread(self.asked, texts)
         packed = np.ascontiguousarray(vectors, dtype="<f4")
         new = {content_of(text): packed[i].tobytes() for i, text in enumerate(texts)}
         async with db.transaction() as tx:
@@ -133,6 +156,17 @@ class Cache:
             self._near |= new
             while len(self._near) > self._remembered:
                 self._near.popitem(last=False)
+
+
+def _is_finite(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """By their sums: what is no number makes none, and a pass over each number would take as long as reading them."""
+    with np.errstate(all="ignore"):
+        return np.isfinite(vectors @ np.ones(vectors.shape[-1], np.float32))
+
+
+def is_vector(raw: bytes, dimensions: int) -> bool:
+    """Whether a stored vector is one of a model with so many dimensions."""
+    return len(raw) == 4 * dimensions and bool(np.isfinite(np.frombuffer(raw, "<f4")).all())
 
 
 def _hashes(contents: Sequence[bytes]) -> NDArray[np.bytes_]:

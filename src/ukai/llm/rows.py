@@ -7,22 +7,30 @@ from collections.abc import Mapping, Sequence
 from ukai.store import Transaction
 
 
-async def vectors(tx: Transaction, model: str, contents: Sequence[bytes]) -> tuple[bytes, bytes, tuple[int, int]]:
+async def vectors(tx: Transaction, model: str, contents: Sequence[bytes], length: int) -> tuple[bytes, bytes, bytes]:
     """Those of `contents` that are known: all sha256 of their texts, all their vectors (float32 little endian) in the
-    same order, and how many bytes the shortest and the longest of these has.
+    same order; and the sha256 of those whose vectors do not have so many bytes.
     """
     # Each as one value: rows of their own would cost the driver more than the server. The list is written here, too.
     asked = "{" + ",".join([f'"\\\\x{content.hex()}"' for content in contents]) + "}"
     async with tx.connection.cursor(binary=True) as cursor:
         await cursor.execute(
-            "select string_agg(content, ''), string_agg(vector, ''), min(length(vector)), max(length(vector)) "
-            "from embedding where model = %s and content = any(%s::bytea[])",
-            (model, asked),
+            "select string_agg(content, '') filter (where fits), string_agg(vector, '') filter (where fits), "
+            "string_agg(content, '') filter (where not fits) "
+            "from (select content, vector, length(vector) = %s as fits from embedding "
+            "where model = %s and content = any(%s::bytea[])) e",
+            (length, model, asked),
             prepare=False,
         )
         row = await cursor.fetchone()
     assert row is not None
-    return (b"", b"", (0, 0)) if row[0] is None else (row[0], row[1], (row[2], row[3]))
+    found, raw, others = row
+    return found or b"", raw or b"", others or b""
+
+
+async def forget(tx: Transaction, model: str, contents: Sequence[bytes]) -> None:
+    """Removes the vectors of these texts."""
+    await tx.execute("delete from embedding where model = %s and content = any(%s)", (model, list(contents)))
 
 
 async def keep(tx: Transaction, model: str, new: Mapping[bytes, bytes]) -> None:

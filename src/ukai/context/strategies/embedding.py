@@ -30,7 +30,7 @@ async def find(ask: Asked) -> Sequence[int]:
     if not _is_held(ask) and not ask.scope.rights.approximate:
         ask.notes["embedding"] = "too many"
         return []
-    vectors = await asyncio.to_thread(ask.cache.embedder.embed, ask.questions)
+    vectors = await asyncio.to_thread(ask.cache.asked, ask.questions)
     if not _is_held(ask):
         return await _approximately(ask, vectors)
     # A view made for one question has what lies near it from the index, and compares what it has.
