@@ -208,6 +208,17 @@ async def test_a_hidden_name_does_not_tell_by_a_title_whether_it_is_there(
     assert found == [expected, set()]
 
 
+async def test_a_name_that_is_said_as_a_whole_stands_before_those_that_begin_alike(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(names, "MOST_CALLED", 3)
+    w = await company(database)
+    await w.write(*(op for n in range(5) for op in memo(f"z{n}", "alder", title=f"Alder A{n}")))
+    await w.follow()
+
+    assert (await named(w, "What tier has Alder Works?"))["Firm#alder"] == "Alder Works"
+
+
 ZED = "zed@x.example"
 KEYS = f"""
   - {{id: keys, allow: read, records: {{types: [Firm]}}, to: [{ZED}], fields: [key, tier]}}

@@ -197,13 +197,17 @@ async def save_names(tx: Transaction, of: Sequence[UUID], new: Sequence[tuple[UU
 async def called(
     tx: Transaction, readable: Clause, *, folded: Sequence[str], first: Sequence[str], limit: int
 ) -> list[tuple[str, Node]]:
-    """`(name, node)` of readable nodes whose whole name or whose first word is one of these, by name and key."""
+    """`(name, node)` of readable nodes whose whole name or whose first word is one of these.
+
+    Whole names first, as far as they are told from other words, then by name and key.
+    """
     is_called, names = "(c.folded = any(%s) or c.first = any(%s))", (list(folded), list(first))
     text, params = among(readable, (f"select c.node from called c where {is_called}", names))  # noqa: S608
     rows = await tx.fetch(
         f"select c.name, {_NODE} from called c join node n on n.id = c.node where {is_called} and n.alive and {text} "  # noqa: S608
-        'order by c.name collate "C", n.type, n.key collate "C" limit %s',
-        (*names, *params, limit),
+        "order by c.folded = any(%s) and c.name <> lower(c.name) desc, "
+        'c.name collate "C", n.type, n.key collate "C" limit %s',
+        (*names, *params, names[0], limit),
     )
     return list(zip((str(r[0]) for r in rows), _nodes([r[1:] for r in rows]), strict=True))
 
