@@ -18,7 +18,7 @@ from tests.context.test_no_leak import told
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS, VERA
 from ukai import context, store
-from ukai.context import cache, explaining, levels
+from ukai.context import Scope, cache, explaining, levels
 from ukai.context.rows import compositions
 from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
@@ -93,6 +93,23 @@ async def test_no_change_of_hidden_fields_and_texts_of_seen_records_moves_a_byte
     await w.write(world.firm("bare", name="Bare Hall"))
     await w.follow()
     await moves_nothing(w, TESS, hidden | {"a text where there was none": [world.change("Firm#bare", description="x")]})
+
+
+async def test_a_hidden_name_does_not_tell_by_what_counts_as_a_title_that_it_is_there(database: store.Database):
+    """Yan may read titles of talks, and not their names."""
+    policy = "id: yan, allow: read, records: {types: [Talk]}, to: [yan@x.example], fields: [id, firm, title, turns]"
+    w, reader = await company(database), world.reader("yan@x.example", more=f"\n  - {{{policy}}}\n")
+    await w.write(*world.talk("t2", "alder", "The rollout."), *world.talk("t3", "alder", "x", title="Gate"))
+    await w.follow()
+    asked = context.Request(question="What of the call in March?", scope=Scope(globs=("**",)))
+
+    found = [told(await context.compose(w.db, asked, library=w.library, reader=reader, clock=CLOCK))]
+    for n, name in enumerate(("Zed", None)):
+        await w.write(world.change("Talk#t1", name=name), days=n + 1)
+        await w.follow()
+        found.append(told(await context.compose(w.db, asked, library=w.library, reader=reader, clock=CLOCK)))
+
+    assert found[0] == found[1] == found[2]
 
 
 async def test_that_records_hang_together_by_something_hidden_is_not_told(database: store.Database):

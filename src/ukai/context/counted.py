@@ -26,7 +26,7 @@ class Counted:
     title: bytes
     """Of its record's title; who may not read the field `titled` may not have it counted either."""
     titled: str
-    """The field that the title comes from; empty where there is none."""
+    """The field that the title comes from, the first of `TITLES` that it has; empty where there is none."""
     size: int
     """Characters."""
 
@@ -50,6 +50,16 @@ def title_field(fields: Mapping[str, Any]) -> str:
         if isinstance(value, str) and value.strip():
             return field
     return ""
+
+
+def may_be_titled(titled: str, fields: frozenset[str], sure: frozenset[str]) -> bool:
+    """Whether who reads `fields` may have a record counted as called by its field `titled`, "" for by none.
+
+    They may read it, and know that it has none of those before it: a hidden one that comes or goes would tell of
+    itself by what counts as a name. `sure` are fields that are read wherever they are.
+    """
+    before = TITLES[: TITLES.index(titled)] if titled else ()
+    return not titled or (titled in fields and all(f in fields or f in sure for f in before))
 
 
 def place(path: str, key: str) -> list[str]:

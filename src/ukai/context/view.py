@@ -158,7 +158,7 @@ async def read(
     found: Sequence[listing.Listed],
 ) -> View:
     """The view of what is `found` in the scope."""
-    readable = await _readable(tx, scope, found)
+    readable = await _readable(tx, scope, types, found)
     # In a thread, since a large scope takes seconds, in which a server answers others, too.
     making = asyncio.create_task(asyncio.to_thread(_made, types, readable))
     edges = await listing.edges_between(tx, await asyncio.to_thread(_nodes, readable))
@@ -242,7 +242,10 @@ def _with(view: View, rows: NDArray[np.int64], owner: NDArray[np.int64], known: 
 
 
 async def _readable(
-    tx: store.Transaction, scope: CompiledScope, found: Sequence[listing.Listed]
+    tx: store.Transaction,
+    scope: CompiledScope,
+    types: Mapping[str, schema.Type],
+    found: Sequence[listing.Listed],
 ) -> Sequence[listing.Listed]:
     """Those whose field may be read: the type says so, or else the record. Of one record nothing, and it is none.
 
@@ -255,7 +258,14 @@ async def _readable(
     seen: Mapping[UUID, Record] = await scope.seen(tx, await rows.nodes(tx, unsure)) if unsure else {}
     in_part = sorted({f.node for f in found if fixed[f.type] is not ALL})
     changed = await rows.field_versions(tx, in_part) if in_part else {}
-    return await asyncio.to_thread(_shown, found, fixed, seen, changed)
+    sure = {name: _sure(kind, scope) for name, kind in types.items()}
+    return await asyncio.to_thread(_shown, found, fixed, seen, changed, sure)
+
+
+def _sure(kind: schema.Type, scope: CompiledScope) -> frozenset[str]:
+    """The fields of a record's name that tell nothing where they are absent: not of this type, or always read."""
+    always = scope.rights.reading.always
+    return frozenset(f for f in counted.TITLES if f not in kind.by_key or always(kind.type, f))
 
 
 def _shown(
@@ -263,6 +273,7 @@ def _shown(
     fixed: Mapping[str, Fields | None],
     seen: Mapping[UUID, Record],
     changed: Mapping[UUID, Mapping[str, int]],
+    sure: Mapping[str, frozenset[str]],
 ) -> Sequence[listing.Listed]:
     versions: dict[UUID, int] = {}
     result: list[listing.Listed] = []
@@ -279,8 +290,8 @@ def _shown(
                 versions[row.node] = _version(fields, changed.get(row.node, {}))
             row = row._replace(version=versions[row.node])
         if fields is ALL or row.field in fields:
-            titled = row.titled if fields is ALL or row.titled in fields else ""
-            result.append(row if titled == row.titled else row._replace(titled=""))
+            may = fields is ALL or counted.may_be_titled(row.titled, fields, sure.get(row.type, frozenset()))
+            result.append(row if may else row._replace(titled=""))
         elif fields:
             bare[row.node] = _bare(row)
     # Once, and only where nothing else stands for it: how many hidden texts it has tells nobody anything.
