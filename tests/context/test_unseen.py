@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -17,11 +18,12 @@ from tests.context.test_composing import QUESTION, compose
 from tests.context.test_no_leak import told
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS, VERA
-from ukai import context, store
+from ukai import context, gate, store
 from ukai.context import Scope, cache, explaining, levels
 from ukai.context.rows import compositions
 from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
+from ukai.gate import feed
 from ukai.store import address
 
 MANAGERS = ["group:managers"]
@@ -41,6 +43,7 @@ HIDDEN: dict[str, list[dict[str, Any]]] = {
     "an edge from what is seen to what is hidden": [world.edge("rival", "Firm#birch", "Firm#h1")],
     "a hidden field of what is seen": [world.change("Memo#a2", secret="rollout gate")],
     "a hidden field that is put aside": [world.change("Memo#a2", secret=LONG)],
+    "a hidden field that goes": [world.change("Memo#a2", secret=None)],
     "a hidden field of its owner": [world.change("Firm#alder", floor="9")],
     "that it is there": [world.remove("Memo#h2"), world.remove("Firm#h1"), world.remove("Memo#a3")],
 }  # fmt: skip
@@ -87,12 +90,40 @@ async def test_no_change_of_hidden_fields_and_texts_of_seen_records_moves_a_byte
         "a text where there was none": [world.firm("bare", name="Bare Hall")],
         "no text": [world.change("Firm#birch", description="")],
         "a value": [world.change("Firm#cedar", floor="1", owner=ANN)],
+        "that a text and a value go": [world.change("Firm#alder", description=None, owner=None)],
         "all that is not seen": [*world.memo("h", "birch", LONG), *world.talk("h", "birch", "Alder Works?")],
     }
     w = await company(database)
     await w.write(world.firm("bare", name="Bare Hall"))
     await w.follow()
     await moves_nothing(w, TESS, hidden | {"a text where there was none": [world.change("Firm#bare", description="x")]})
+
+
+async def test_when_something_was_said_is_told_by_what_is_seen_of_it(database: store.Database):
+    """An imported record keeps the date of its source whatever is hidden in it, and however much history is kept."""
+    w = await company(database)
+    delta, said = {"domain": "trade", "ops": world.memo("imp", "alder", "The rollout, imported.")}, "2025-02-01"
+    source = {"": {"at": f"{said}T00:00:00Z"}}
+    done = await gate.submit(w.db, delta, author=world.INTAKE, rights=gate.ALL, clock=CLOCK, provenance=source)
+    assert isinstance(done, gate.Committed)
+    await w.follow()
+
+    dates = [(await dates_of(w))["Memo#imp"]]
+    for day, secret in enumerate(("walrus", "depot", None), 1):
+        await w.write(world.change("Memo#imp", secret=secret), days=day)
+        dates.append((await dates_of(w))["Memo#imp"])
+    before = await dates_of(w)
+    await feed.forget(w.db, CLOCK.now() + timedelta(days=9))
+    after = await dates_of(w)
+    await w.write(world.change("Memo#imp", title="Seen"), days=9)
+
+    assert dates == [said] * 4
+    assert after == before
+    assert (await dates_of(w))["Memo#imp"] == "2026-11-29"
+
+
+async def dates_of(w: world.World) -> dict[str, Any]:
+    return {i.handle: i.as_json().get("at") for i in (await compose(w)).items}
 
 
 async def test_a_hidden_name_does_not_tell_by_what_counts_as_a_title_that_it_is_there(database: store.Database):

@@ -17,6 +17,7 @@ from uuid import UUID
 import numpy as np
 
 from ukai import store
+from ukai.access import ALL
 from ukai.context import bodies, making, ranking, reading, retrieval, rows
 from ukai.context.clause import CompiledScope
 from ukai.context.given import Given, together
@@ -241,7 +242,10 @@ async def _readable(
     node = (await rows.by_handle(tx, [name.whole])).get(str(name.whole))
     if node is None or not (seen := await anywhere.seen(tx, [node])):
         return None, None
-    return node, (await reading.last_seen_to_change(tx, [node], seen)).get(node.id, node.updated_at)
+    fixed = reader.rights.reading.fixed(node.type)
+    # A field that went counts where no hidden one is among those that did.
+    fields = node.field_versions if fixed is ALL else seen[node.id].fields if fixed is None else fixed
+    return node, await rows.changed_at(tx, node.id, rows.version_of(fields, node.field_versions))
 
 
 async def _meant(tx: store.Transaction, name: handle.Handle, report: Mapping[str, Any], reader: Reader) -> list[str]:

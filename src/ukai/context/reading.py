@@ -281,7 +281,6 @@ async def shown_of(
 ) -> dict[UUID, Shown]:
     """What the reader may see of the nodes, with what they are called."""
     seen = await reader.seen(tx, nodes)
-    changed = await last_seen_to_change(tx, nodes, seen)
     result: dict[UUID, Shown] = {}
     for node in nodes:
         record = seen.get(node.id)
@@ -290,28 +289,8 @@ async def shown_of(
             if record.owners:
                 names = [title, *(_name(r, library.types.get(r.type)) for r in record.owners)]
                 title = " · ".join(dict.fromkeys(n for n in names if n))
-            result[node.id] = Shown(record=record, title=title, at=_said_at(node, record, changed))
+            result[node.id] = Shown(record=record, title=title, at=_said_at(node, record))
     return result
-
-
-async def last_seen_to_change(
-    tx: store.Transaction, nodes: Sequence[rows.Node], seen: Mapping[UUID, Record]
-) -> dict[UUID, datetime | None]:
-    """Of the nodes of which something hidden changed last: when something changed that may be seen.
-
-    The date of the others would not tell of anything hidden; they are absent.
-    """
-    versions: dict[UUID, int] = {}
-    for node in nodes:
-        record = seen.get(node.id) if node.version > 1 else None
-        if record is not None and not node.fields.keys() <= record.fields.keys():
-            version = rows.version_of(record.fields, node.field_versions)
-            if version < node.version:
-                versions[node.id] = version
-    if not versions:
-        return {}
-    found = await rows.changed_at(tx, versions)
-    return {id: found.get(id) for id in versions}
 
 
 def _name(record: Record, kind: schema.Type | None) -> str:
@@ -322,14 +301,14 @@ def _name(record: Record, kind: schema.Type | None) -> str:
     return record.key
 
 
-def _said_at(node: rows.Node, seen: Record, changed: Mapping[UUID, datetime | None]) -> datetime | None:
+def _said_at(node: rows.Node, seen: Record) -> datetime | None:
+    """Of what is shown: what came, changed or went of what is hidden has no part in it."""
     fields = seen.fields
     for field in ("at", "date", "updated", "opened_at", "started_at"):
         if field in fields and (moment := passages.instant(fields[field])) is not None:
             return moment
-    if changed and node.id in changed:
-        return changed[node.id]
-    return passages.instant(node.said_at) if node.said_at else None
+    said = node.said_of(fields)
+    return passages.instant(said) if said else None
 
 
 def _whole(found: Shown, parts: Sequence[passages.Passage], kind: schema.Type | None) -> Item:

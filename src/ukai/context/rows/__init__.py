@@ -62,7 +62,14 @@ class Node(Record):
     """Field -> the version that last changed it; 1 where there is none."""
     said_at: str | None
     """When its source last said so, as it stands in its provenance."""
-    updated_at: datetime
+    earlier: Mapping[str, str | None]
+    """The same of the versions before the last that a field is still of."""
+
+    def said_of(self, fields: Iterable[str]) -> str | None:
+        """When its source last said so of these fields: a change of another one does not move it."""
+        version = version_of(fields, self.field_versions)
+        is_last = version == max(self.field_versions.values(), default=1)
+        return self.said_at if is_last else self.earlier.get(str(version))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +92,7 @@ class Found:
 # Values as text: all of an answer are read at once.
 _NODE = (
     "n.id, n.type, n.key, n.path, n.readers, n.props::text, n.state, n.version, "
-    "nullif(n.field_versions, '{}')::text, n.provenance ->> 'at', n.updated_at"
+    "nullif(n.field_versions, '{}')::text, n.provenance ->> 'at', n.earlier::text"
 )
 _PASSAGE = "n.id, n.type, n.key, n.path, p.part, p.field, p.ordinal, p.lead, p.text, p.content, p.at"
 
@@ -316,14 +323,11 @@ def version_of(fields: Iterable[str], versions: Mapping[str, int]) -> int:
     return max((versions.get(f, 1) for f in fields), default=1)
 
 
-async def changed_at(tx: Transaction, versions: Mapping[UUID, int]) -> dict[UUID, datetime]:
-    """When these nodes became these versions of themselves, as far as the history still tells."""
-    rows = await tx.fetch(
-        "select c.id, c.at from unnest(%s::uuid[], %s::int[]) w(id, version) "
-        "join change c on c.kind = 'node' and c.id = w.id and c.version = w.version",
-        (list(versions), list(versions.values())),
+async def changed_at(tx: Transaction, node: UUID, version: int) -> datetime | None:
+    """When the node became this version of itself, as far as the history still tells."""
+    return await tx.value(
+        "select min(at) from change where kind = 'node' and id = %s and version = %s", (node, version)
     )
-    return {r[0]: r[1] for r in rows}
 
 
 async def by_handle(tx: Transaction, handles: Sequence[handle.Handle]) -> dict[str, Node]:
@@ -521,9 +525,9 @@ def _nodes(rows: Sequence[Sequence[Any]]) -> list[Node]:
             version=version,
             field_versions=json.loads(changed) if changed else {},
             said_at=said_at,
-            updated_at=updated_at,
+            earlier=json.loads(earlier) if earlier else {},
         )
-        for (id, type, key, path, who, _, state, version, changed, said_at, updated_at), fields in zip(
+        for (id, type, key, path, who, _, state, version, changed, said_at, earlier), fields in zip(
             rows, values, strict=True
         )
     ]

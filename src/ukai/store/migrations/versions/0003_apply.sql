@@ -11,6 +11,15 @@ begin
     return made;
 end $$;
 
+-- When the source said so, by version: of the versions that some field is still of, but the last, whose provenance is the
+-- node's own. So the date of a field is moved by no change of another one.
+create or replace function gate_earlier(earlier jsonb, versions jsonb, at jsonb, changed text[]) returns jsonb language sql immutable as $$
+    select jsonb_object_agg(key, value)
+    from jsonb_each(coalesce(earlier, '{}') || jsonb_build_object(
+        (select coalesce(max(value::int), 1) from jsonb_each_text(versions)), at))
+    where key = '1' or key in (select value from jsonb_each_text(versions - changed))
+$$;
+
 create or replace function gate_update_nodes(plan jsonb, nodes gate_node[], o gate_opened) returns jsonb language plpgsql as $$
 declare
     done jsonb;
@@ -36,6 +45,7 @@ begin
             version = w.version + 1,
             field_versions = v.field_versions
                 || (select jsonb_object_agg(f, w.version + 1) from unnest(w.changed) f),
+            earlier = gate_earlier(v.earlier, v.field_versions, v.provenance->'at', w.changed),
             path = case when w.template is null then v.path else gate_path(w.template, w.next) end,
             readers = case when w.rereads then w.readers else v.readers end,
             provenance = w.prov,
