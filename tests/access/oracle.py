@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ukai.access import ALL, Record
@@ -124,6 +125,13 @@ class World:
         return left if type in self.types else set()
 
     def is_open(self, record: Record, audience: list[str], agent: str, names: list[str]) -> bool:
+        """Whether a field of its type may be read, which the record may have or not."""
+        full = replace(record, fields=dict.fromkeys(self.types.get(record.type, ())) | record.fields)
+        return self.is_covered(record, audience, agent, names) and bool(
+            self.left(full, audience, agent, names) & self.types[record.type]
+        )
+
+    def is_covered(self, record: Record, audience: list[str], agent: str, names: list[str]) -> bool:
         return bool(audience and self.listed(record.type, names)) and all(
             self.is_somebody(w)
             and self.is_reader(record, w)
@@ -134,8 +142,10 @@ class World:
 
     def fields(self, record: Record, audience: list[str], agent: str, names: list[str]) -> set[str]:
         """Of the fields that the record has, those that are read."""
-        if not self.is_open(record, audience, agent, names):
-            return set()
+        return self.left(record, audience, agent, names) if self.is_open(record, audience, agent, names) else set()
+
+    def left(self, record: Record, audience: list[str], agent: str, names: list[str]) -> set[str]:
+        """Of its fields, those that all grant and nobody is denied."""
         found = set(record.fields)
         listed = self.listed(record.type, names)
         found = found if "*" in listed else found & listed

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.access import worlds
+from ukai import access
+from ukai.kit.document import Document
 
 GROUPS = {"groups": {"g": {"members": ["ann@x.com", "bob@x.com"]}}}
 POLICY = {
@@ -69,3 +71,22 @@ def test_an_approximate_index_answers_only_an_audience_all_of_which_is_granted_i
     assert not told("ann@x.com", "bob@x.com")[0]
     assert not told("ann@x.com", more=(near, {"id": "n", "deny": "approximate", "to": ["group:g"]}))[0]
     assert told("ann@x.com")[1] != told("ann@x.com", more=())[1]
+
+
+def test_what_decides_nothing_about_an_audience_does_not_show_in_its_hash():
+    """An agent or a type beside those that it has a right on: that it is there is not told by any hash."""
+
+    def told(*, agents: Any = ("bot",), types: Any = worlds.KNOWN, agent: str = "bot", more: Any = ()) -> str:
+        docs = {"groups.yaml": GROUPS, "policies.yaml": {"policies": [POLICY, WRITE, *more]}}
+        folder, _ = access.read({n: Document(name=n, data=d) for n, d in docs.items()}, types=types, agents=agents)
+        return folder.rights(folder.audience(["ann@x.com"]), agent, None, "cli").principals_hash
+
+    less = [
+        {"id": "n", "deny": "read", "records": {"types": ["A"]}, "fields": ["f"], "where": {"g": 1}, "to": ["public"]}
+    ]
+    assert told(agents=("bot", "layoffs")) == told()
+    assert told(types={**worlds.KNOWN, "Layoff": {"who"}}) == told()
+    assert told(types={**worlds.KNOWN, "A": {"f", "who"}}) == told()
+    assert told(agents=("layoffs",)) != told()
+    assert told(types={"B": {"f"}}) != told()
+    assert told(types={"A": {"g"}}, more=less) != told(types={"A": {"f"}}, more=less)

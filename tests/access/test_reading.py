@@ -29,8 +29,8 @@ def within(less: set[str] | None, more: set[str] | None) -> bool:
 
 @MANY
 @given(
-    groups=worlds.GROUP_FILES, policies=worlds.POLICIES, one=worlds.ALLOWLISTS, two=worlds.ALLOWLISTS,
-    named=worlds.NAMED, audience=worlds.AUDIENCES, record=worlds.records(),
+    groups=worlds.GROUP_FILES, policies=worlds.POLICIES | worlds.ABOUT_FIELDS, one=worlds.ALLOWLISTS,
+    two=worlds.ALLOWLISTS, named=worlds.NAMED, audience=worlds.AUDIENCES, record=worlds.records(),
 )  # fmt: skip
 def test_reading_follows_the_format_to_the_letter(groups, policies, one, two, named, audience, record):
     folder, _ = worlds.folder(groups, policies, one=one, two=two)

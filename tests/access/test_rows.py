@@ -159,11 +159,11 @@ def test_sql_and_python_find_the_same_records(
 
 @SLOW
 @given(
-    policies=worlds.ABOUT_OWNERS,
+    policies=worlds.ABOUT_OWNERS | worlds.ABOUT_FIELDS,
     nodes=NODES,
     edges=EDGES.filter(bool),
 )
-def test_sql_and_python_agree_along_owning_edges(connection, policies, nodes, edges):
+def test_sql_and_python_agree_along_owning_edges_and_where_single_fields_are_left(connection, policies, nodes, edges):
     folder, _ = worlds.folder({"groups": {}}, policies)
     rights = folder.rights(folder.audience(["ann@x.com"]), "bot")
     try:
@@ -226,6 +226,46 @@ def test_every_chain_of_owners_is_decided_alike(connection):
     assert found(connection, rights) == expected
     assert alone is not None
     assert keys(connection, f"n.id = any({alone[0]})", alone[1]) == expected & {str(id.int) for id in first}
+
+
+def test_a_record_of_which_no_field_may_be_read_is_not_read_however_it_is_asked(connection):
+    """By what is granted less what is denied, by what the field policy lists besides, by what its type declares."""
+    node = {"type": "A", "path": "", "readers": None, "props": {"f": "x", "g": 1}, "state": None, "alive": True}
+    low, bare, other = node | {"props": {"f": "low"}}, node | {"props": {"g": 1}}, node | {"type": "C"}
+    store(connection, [node, low, bare, other], [("about", 3, 1, True)])
+    records = loaded(connection)
+    some = {"allow": "read", "records": {"types": ["A", "C"]}, "to": ["public"], "fields": ["f"]}
+    every = {k: v for k, v in some.items() if k != "fields"}
+    low_only = {"deny": "read", "records": {"types": ["A"]}, "to": ["public"], "where": {"f": "low"}}
+
+    def read(*policies: Any, one: Any = None, types: Any = worlds.KNOWN) -> set[str]:
+        folder, _ = worlds.folder({"groups": {}}, worlds.numbered(list(policies)), one=one, types=types)
+        rights = folder.rights(folder.audience(["ann@x.com"]), "bot", one and "one")
+        seen = {key for key, r in records.items() if rights.visible(r)}
+        assert found(connection, rights) == seen == {key for key, r in records.items() if rights.read(r).allowed}
+        return seen
+
+    assert read(some) == {"0", "1", "2", "3"}
+    assert read(some, low_only | {"fields": ["f", "g"]}) == {"0", "2", "3"}
+    assert read(some, low_only | {"fields": ["f"], "and_owned": True}) == {"0", "2"}
+    assert read(every, low_only | {"fields": ["f", "g"]}) == {"0", "1", "2", "3"}
+    assert read(every, low_only | {"fields": ["f", "g"]}, types={"A": {"f", "g"}, "C": {"f"}}) == {"0", "2", "3"}
+    either = [low_only | {"fields": ["f"]}, low_only | {"fields": ["g"], "where": {"g": 1}}]
+    assert read(some | {"fields": ["f", "g"]}, *either) == {"0", "1", "2", "3"}
+    assert read(some, one={"version": 1, "allow": {"A": ["g"], "C": ["f"]}}) == {"3"}
+    assert read(some, types={"A": {"g"}, "C": {"f"}}) == {"3"}
+
+
+def test_whoever_may_read_whole_records_is_asked_about_no_field():
+    every = {"allow": "read", "records": {"types": ["A", "C"]}, "to": ["public"]}
+    less = {"deny": "read", "records": {"types": ["A"]}, "to": ["public"], "where": {"g": 1}, "fields": ["f"]}
+    folder, _ = worlds.folder({"groups": {}}, worlds.numbered([every, less]))
+    one, _ = worlds.folder({"groups": {}}, worlds.numbered([every]))
+
+    texts = [f.rights(f.audience(["ann@x.com"]), "bot").sql("n", OWNING)[0] for f in (folder, one)]
+
+    assert texts[0] == texts[1]
+    assert "props" not in texts[0]
 
 
 def test_an_owner_of_many_rows_is_asked_once(connection):

@@ -17,7 +17,7 @@ EVERYBODY = (*PEOPLE, *GROUPS, "public")
 ASKING = (*EVERYBODY, "stranger@x.com", "nonsense", "group:unknown")
 PATHS = ("", "a", "a/b", "a/b/c", "a/d", "x/b", "a.b", "a\nb", "é/b")
 GLOBS = ("**", "a/**", "a/*", "*", "**/b", "a/b", "a?b", "é/*", "x/**/b")
-KNOWN = {t: frozenset(FIELDS) for t in TYPES}
+KNOWN = {t: frozenset((*FIELDS, "state")) for t in TYPES}
 
 SCALARS: st.SearchStrategy[Any] = st.sampled_from(
     [
@@ -125,6 +125,22 @@ TELLS = st.lists(
     max_size=3,
 )
 """What refusals tell, beside policies."""
+ABOUT_FIELDS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "effect": st.sampled_from(("allow", "deny")),
+            "right": st.just("read"),
+            "records": st.sampled_from([{"types": ["*"]}, {"types": ["*"]}, {"types": ["A", "B"]}]),
+            "to": st.just(["public"]),
+            "where": maybe(st.sampled_from([{"f": [0, 1, "1", True]}, {"g": ["1", "g", -1]}])),
+            "and_owned": st.sampled_from((None, None, True)),
+            "fields": st.one_of(lists(("f", "g")), lists((*FIELDS, "state"), min_size=3, max_size=4)),
+        }
+    ).map(_entry),
+    min_size=2,
+    max_size=4,
+).map(numbered)
+"""Policies that grant some fields and take them away again."""
 ALLOWLISTS = st.dictionaries(st.sampled_from(TYPES), lists((*FIELDS, "*"), max_size=3), min_size=1, max_size=3).map(
     lambda allow: {"version": 1, "allow": allow}
 )

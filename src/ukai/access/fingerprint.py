@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ukai.access.field_policy import Allowlist
@@ -14,17 +14,21 @@ from ukai.kit import canonical
 def of(
     *,
     agent: str,
-    types: frozenset[str] | None,
-    agents: frozenset[str] | None,
+    is_agent: bool,
+    types: Mapping[str, frozenset[str]] | None,
     allowlist: Allowlist,
     members: Iterable[tuple[Member, ...]],
 ) -> str:
-    """`members`: for each person of the audience, the rules about each right, in one order."""
+    """`members`: for each person of the audience, the rules about each right, in one order.
+
+    `types` are those that the audience has a right on, each with its fields where those decide what is read. What is
+    declared besides, like another agent, decides nothing here: it moves no hash, and by none tells that it is there.
+    """
     return canonical.sha256(
         {
             "agent": agent,
-            "types": None if types is None else sorted(types),
-            "agents": None if agents is None else sorted(agents),
+            "is_agent": is_agent,
+            "types": None if types is None else {t: sorted(fields) for t, fields in types.items()},
             "unknown": sorted(allowlist.unknown),
             "field_policies": sorted(
                 canonical.sha256([p.name, p.version, {t: _fields(f) for t, f in p.allow.items()}])

@@ -26,7 +26,8 @@ class Access:
     policies: tuple[policy.Policy, ...] = ()
     field_policies: Mapping[str, field_policy.FieldPolicy] = field(default_factory=dict[str, field_policy.FieldPolicy])
     budgets: tuple[budget.Budget, ...] = ()
-    types: frozenset[str] | None = None
+    types: Mapping[str, frozenset[str]] | None = None
+    """With their fields."""
     agents: frozenset[str] | None = None
 
     def caller(self, principal: str) -> Caller:
@@ -114,7 +115,7 @@ def read(
         policies=policies,
         field_policies=listed,
         budgets=budgets,
-        types=None if types is None else frozenset(types),
+        types=types,
         agents=None if agents is None else frozenset(agents),
     )
     return access, findings

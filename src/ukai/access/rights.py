@@ -5,12 +5,12 @@ Everything holds for the whole audience: one member who may not is a no.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ukai.access import fingerprint, rows, rule, say, why, write
+from ukai.access import fingerprint, opening, rows, rule, say, why, write
 from ukai.access.caller import Audience
 from ukai.access.clause import Clause
 from ukai.access.decision import Decision
@@ -30,21 +30,21 @@ class Rights:
     channel: str | None
     policies: tuple[Policy, ...]
     allowlist: Allowlist
-    types: frozenset[str] | None
-    """All declared types; a record of another has no rights on it. None: not known here, so not asked."""
+    types: Mapping[str, frozenset[str]] | None
+    """All declared types with their fields; nobody has rights on a record of another. None: not known here."""
     agents: frozenset[str] | None = None
     """All agents; another may not be invoked. None: not known here."""
 
     @cached_property
     def invoke(self) -> Decision:
         """Whether they may use the agent here."""
-        if self.agents is not None and self.agent not in self.agents:
+        if not self._is_agent:
             return say.no("invoke", f"no agent is named {self.agent!r}", denied_by=("unknown",))
         about = [p for p in self.policies if p.agents is None or any(g.matches(self.agent) for g in p.agents)]
         return say.simple("invoke", self.agent, self.invokers, about)
 
     def read(self, record: Record, field: str | None = None) -> Decision:
-        """Whether they may read the record (as a whole: fields may still be withheld), or this field of it."""
+        """Whether they may read anything of the record (fields may still be withheld), or this field of it."""
         return why.read(self.reading, record, field, self.agent, self.policies)
 
     def fields(self, record: Record) -> Fields:
@@ -52,9 +52,9 @@ class Rights:
         return self.reading.fields(record)
 
     def visible(self, record: Record) -> Record | None:
-        """The record as they may see it, with the fields they may read and no owners; None when there is nothing.
+        """The record as they may see it, with the fields they may read and no owners; None when none may be read.
 
-        Its key and path are its name: they show whenever a field does.
+        Its key and path are its name: they show whenever a field may.
         """
         return self.reading.visible(record)
 
@@ -119,7 +119,15 @@ class Rights:
 
         Owners are looked up along `owning` in `edge` and `node`. Text for `%s` parameters, to be put in a `where`.
         """
-        clause = rows.readable(self.reading.members, types=self._bound, alias=alias, owning=owning)
+        clause = rows.readable(self.reading.members, openings=self._openings, alias=alias, owning=owning)
+        return clause.text, list(clause.params)
+
+    def sql_covered(self, alias: str = "n") -> tuple[str, list[Any]]:
+        """Like `sql`, for the records that policies cover by themselves, whatever is left of types and fields.
+
+        Those may pass rights on: an owner does whatever of its own fields may be read.
+        """
+        clause = rows.readable(self.reading.members, openings=(opening.COVERED,), alias=alias, owning=())
         return clause.text, list(clause.params)
 
     def sql_field(self, field: str, alias: str = "n", owning: Sequence[OwningEdge] = ()) -> tuple[str, list[Any]]:
@@ -149,22 +157,20 @@ class Rights:
         For many rows: it asks each owner once. None where nothing passes from owners; then `sql` asks none.
         """
         array = Clause(text=ids[0], params=tuple(ids[1]))
-        clause = rows.among(self.reading.members, types=self._bound, owning=owning, ids=array, dead=dead)
+        clause = rows.among(self.reading.members, openings=self._openings, owning=owning, ids=array, dead=dead)
         return None if clause is None else (clause.text, list(clause.params))
 
-    @property
-    def _bound(self) -> frozenset[str] | None:
-        """The types of which anything may be read; None: all."""
-        bound = self.allowlist.types()
-        return bound if self.types is None else self.types if bound is None else bound & self.types
+    @cached_property
+    def _openings(self) -> tuple[opening.Opening, ...]:
+        return opening.of(self.reading)
 
     @cached_property
     def principals_hash(self) -> str:
         """Equal for two audiences only when every answer is equal: fit to be part of a cache's key."""
         return fingerprint.of(
             agent=self.agent,
-            types=self.types,
-            agents=self.agents,
+            is_agent=self._is_agent,
+            types=self._concerned(),
             allowlist=self.allowlist,
             members=zip(
                 self.invokers,
@@ -176,6 +182,27 @@ class Rights:
                 strict=True,
             ),
         )
+
+    @property
+    def _is_agent(self) -> bool:
+        return self.agents is None or self.agent in self.agents
+
+    def _concerned(self) -> dict[str, frozenset[str]] | None:
+        """The declared types that they have a right on, each with its fields where those decide what is read."""
+        if self.types is None:
+            return None
+        asked = frozenset[str]().union(*(types or () for types, field in self._openings if field is not None))
+        readers, listed = self.reading.members, self.reading.listed
+        sides = [
+            ([m.granted_types for m in members], left)
+            for members, left in ((readers, listed), (self.tellers, listed), (self.writers, bool))
+            if members
+        ]
+        return {
+            type: names if type in asked else NONE
+            for type, names in self.types.items()
+            if any(left(type) and all(g is None or type in g for g in granted) for granted, left in sides)
+        }
 
     @cached_property
     def invokers(self) -> tuple[rule.Member, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ukai.access import owners
 from ukai.access.clause import FALSE, TRUE, Clause, every, no, one_of, put, some
 from ukai.access.condition import Values
+from ukai.access.opening import Opening
 from ukai.access.record import OWNERS_DEPTH, OwningEdge
 from ukai.access.rule import Member, Rule
 
@@ -20,21 +21,21 @@ _ALIAS = re.compile(r"[a-z_][a-z0-9_]{0,30}\Z")
 
 
 def readable(
-    members: Sequence[Member], *, types: frozenset[str] | None, alias: str, owning: Sequence[OwningEdge]
+    members: Sequence[Member], *, openings: Sequence[Opening], alias: str, owning: Sequence[OwningEdge]
 ) -> Clause:
-    """True for the rows of `node alias` that every member may read. `types` bounds them; None does not.
+    """True for the rows of `node alias` that every member may read, by one of `openings`.
 
     Raises ValueError for an alias that is not a plain lower-case name.
     """
     if not _ALIAS.match(alias):
         raise ValueError(f"not an alias: {alias!r}")
-    return _by_all(members, types, alias, owning, owners.joined)
+    return _opened(members, openings, alias, owning, owners.joined)
 
 
 def among(
     members: Sequence[Member],
     *,
-    types: frozenset[str] | None,
+    openings: Sequence[Opening],
     owning: Sequence[OwningEdge],
     ids: Clause,
     dead: bool = False,
@@ -43,21 +44,28 @@ def among(
 
     What holds of an owner is worked out once for all of them. None where nothing passes from owners.
     """
-    if not owning or not any(r.policy.and_owned for m in members for r in (*m.allows, *m.denies)):
+    if not owning or not any(r.policy.and_owned for m in members for r in (*m.allows, *m.denies, *m.partial)):
         return None
-    whole, steps = _by_all(members, types, "n", owning, owners.known), owners.steps(owning, ids)
+    whole, steps = _opened(members, openings, "n", owning, owners.known), owners.steps(owning, ids)
     living = "true" if dead else "n.alive"
     found = f"select n.id from node n where {owners.is_at('n', 0)} and {living} and {whole.text}"  # noqa: S608
     return put(f"array(with {steps.text} {found})", steps, whole)
 
 
-def showing(members: Sequence[Member], field: str, *, alias: str, owning: Sequence[OwningEdge]) -> Clause:
+def showing(
+    members: Sequence[Member],
+    field: str,
+    *,
+    alias: str,
+    owning: Sequence[OwningEdge],
+    way: owners.Way = owners.joined,
+) -> Clause:
     """True for the rows of `node alias` of which every member may read this field, if its type has it and lists it."""
     each: list[Clause] = []
     for m in (member.about(field) for member in members):
         withheld = Member(caller=m.caller, allows=(), denies=m.partial, partial=())
-        each.append(_Rendering(m, owning, owners.joined).whole(alias))
-        each.append(no(_Rendering(withheld, owning, owners.joined).is_denied(alias, OWNERS_DEPTH)))
+        each.append(_Rendering(m, owning, way).whole(alias))
+        each.append(no(_Rendering(withheld, owning, way).is_denied(alias, OWNERS_DEPTH)))
     return every(each) if members else FALSE
 
 
@@ -98,15 +106,21 @@ def _has(alias: str, field: str) -> Clause:
     return Clause(text=f"({is_state} or {alias}.props ? %s)", params=(field,))
 
 
-def _by_all(
+def _opened(
     members: Sequence[Member],
-    types: frozenset[str] | None,
+    openings: Sequence[Opening],
     alias: str,
     owning: Sequence[OwningEdge],
     way: owners.Way,
 ) -> Clause:
-    bound = TRUE if types is None else one_of(f"{alias}.type", types)
-    return every([bound, *(_Rendering(m, owning, way).whole(alias) for m in members)]) if members else FALSE
+    found: list[Clause] = []
+    for types, field in openings if members else ():
+        bound = TRUE if types is None else one_of(f"{alias}.type", types)
+        if field is None:
+            found.append(every([bound, *(_Rendering(m, owning, way).whole(alias) for m in members)]))
+        else:
+            found.append(every([bound, showing(members, field, alias=alias, owning=owning, way=way)]))
+    return found[0] if len(found) == 1 else some(found)
 
 
 @dataclass(frozen=True)

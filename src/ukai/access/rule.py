@@ -73,6 +73,19 @@ class Member:
             self._sides[type] = side
         return side
 
+    def reaching(self, type: str | None) -> tuple[list[Rule], list[Rule]]:
+        """The grants, and the denials of fields, that may concern a record of this type (None: of any)."""
+        grants, denials = (
+            [r for r in rules if type is None or r.policy.and_owned or r.policy.types is None or type in r.policy.types]
+            for rules in (self.allows, self.partial)
+        )
+        return grants, denials
+
+    @property
+    def granted_types(self) -> frozenset[str] | None:
+        """The types on records of which something may be granted; None: any."""
+        return types_of(self.allows)
+
     def only(self, about: Callable[[Policy], bool]) -> Member:
         """The same caller with the rules whose policy is `about` it."""
         allows, denies, partial = (
@@ -144,6 +157,16 @@ def _hitting(record: Record, depth: int, rules: Callable[[str], Sequence[Rule]])
             yield rule
     if depth and record.owners:
         yield from above(record, depth, rules)
+
+
+def types_of(rules: Iterable[Rule]) -> frozenset[str] | None:
+    """The types on records of which one of `rules` may bear, itself or by an owner; None: any."""
+    found: set[str] = set()
+    for rule in rules:
+        if rule.policy.and_owned or rule.policy.types is None:
+            return None
+        found |= rule.policy.types
+    return frozenset(found)
 
 
 def above(record: Record, depth: int, rules: Callable[[str], Sequence[Rule]]) -> Iterable[Rule]:

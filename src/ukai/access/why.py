@@ -51,7 +51,19 @@ def _closed(reading: Reading, record: Record, agent: str, policies: Iterable[Pol
         if not member.granted(record):
             about = [p for p in policies if p.types is None or record.type in p.types]
             return say.uncovered("read", what, caller, about)
-    raise AssertionError("the record is open")
+    return _bare(reading, what, record)
+
+
+def _bare(reading: Reading, what: str, record: Record) -> Decision:
+    """Policies cover it, and no field of it is left."""
+    hit = [p for m in reading.members for p in _policies(m.withholding(record))]
+    names = say.named({p.id: p for p in hit}.values())
+    return say.no(
+        "read",
+        f"nobody here may read {what}: no field of it is left" + (f" by {names}" if names else ""),
+        denied_by=[*(p.id for p in hit), *(f"field_policy:{p.name}" for p in reading.allowlist.policies)],
+        missing=["one field of it that everybody here is granted, nobody is denied and the field policies list"],
+    )
 
 
 def _withheld(reading: Reading, record: Record, field: str, agent: str) -> Decision:

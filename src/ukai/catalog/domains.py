@@ -45,7 +45,7 @@ def read(documents: Mapping[str, Document], texts: Mapping[str, str]) -> tuple[d
 def fields(domains: Mapping[str, Domain]) -> dict[str, frozenset[str]]:
     """Type -> its fields, over all domains and those that come with the product."""
     every = [*domains.values(), *shipped.domains().values()]
-    return {t.type: frozenset(t.by_key) for d in every for t in d.types}
+    return {t.type: frozenset(t.by_key) | ({"state"} if t.states else frozenset[str]()) for d in every for t in d.types}
 
 
 def indexes(settings: Settings, doc: Document | None, types: Mapping[str, frozenset[str]]) -> list[Finding]:

@@ -202,9 +202,7 @@ class CompiledScope:
         members = self.rights.reading.members
         if len(members) != 1 or not any(r.policy.and_owned for r in members[0].allows):
             return None
-        # An owner gives rights whatever of its own fields and types the agent may see.
-        anything = replace(self.rights, allowlist=type(self.rights.allowlist)(), types=None)
-        text, params = rows.owned_by(anything.sql("r", ()), self.owning)
+        text, params = rows.owned_by(self.rights.sql_covered("r"), self.owning)
         return f"n.id in ({text})", params
 
 
