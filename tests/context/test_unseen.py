@@ -19,11 +19,12 @@ from tests.context.test_no_leak import told
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS, VERA
 from ukai import context, gate, store
-from ukai.context import Scope, cache, explaining, levels
+from ukai.context import Scope, cache, explaining, levels, reading, rereading
 from ukai.context.rows import compositions
 from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
 from ukai.gate import feed
+from ukai.kit import canonical, handle
 from ukai.store import address
 
 MANAGERS = ["group:managers"]
@@ -50,6 +51,12 @@ HIDDEN: dict[str, list[dict[str, Any]]] = {
 FEW = replace(DEFAULT, strategy_cap=2, fetch_all=1, filter=3)
 """Whatever takes a place takes it from another."""
 WIDE = replace(DEFAULT, in_memory=3)
+SHUT = """
+  - {id: shut, deny: read, records: {types: [Firm]}, where: {tier: low}, fields: [key, name, tier], to: [public]}
+"""
+LOST = """
+  - {id: lost, deny: read, records: {types: [Talk]}, fields: [turns], to: [vera@x.example]}
+"""
 WORDS_ALONE = {name: strategy for name, strategy in STRATEGIES.items() if name != "embedding"}
 
 
@@ -155,6 +162,67 @@ async def test_that_records_hang_together_by_something_hidden_is_not_told(databa
         "another tie": [world.edge("about", "Talk#v8", "Memo#tie")],
     }
     await moves_nothing(w, VERA, hidden)
+
+
+async def test_records_of_which_no_field_may_be_read_take_no_place(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    """Neither among the records of a scope, of a strategy or beside another, nor in what a search goes through."""
+    w, alder = await company(database), handle.Handle(type="Firm", key="alder")
+    settings = (FEW, replace(DEFAULT, in_memory=5))  # five are seen: one more, and no view is made of the scope
+    monkeypatch.setattr(cache, "of", lambda _: cache.Views())
+
+    async def seen() -> list[Any]:
+        found = [told(await compose(w, TESS, settings=s, policies=SHUT)) for s in settings]
+        async with database.snapshot() as tx:
+            reader = world.reader(TESS, more=SHUT)
+            return [*found, await reading.related(tx, w.library, reader, name=alder, limit=2)]
+
+    first = await seen()
+    await w.write(*(world.firm(f"a{n}", name="rollout", tier="low") for n in range(3)))
+    await w.write(*(world.edge("rival", "Firm#alder", f"Firm#a{n}") for n in range(3)))
+    await w.follow()
+
+    assert len(first[2]) == 2
+    assert await seen() == first
+
+
+async def test_parts_of_a_field_that_may_not_be_read_any_more_are_as_unseen_as_records(database: store.Database):
+    w = await company(database)
+    made = await compose(w, VERA, "Who waits for the gate?")
+    reader = world.reader(VERA, more=LOST)
+
+    async def why(name: str) -> tuple[bool, str]:
+        found = await context.explain(database, made.id, name, library=w.library, reader=reader)
+        assert found is not None
+        return found.is_shown, " ".join(found.lines)
+
+    async with database.snapshot() as tx:
+        report = await rereading.reread(tx, made.report.as_json(), library=w.library, reader=reader)
+
+    assert "Talk#t1/turn/1" in made.report.shown
+    assert "turn/" not in canonical.dumps(report)
+    assert report["shown"].keys() == {n for n in made.report.shown if "/turn/" not in n}
+    assert await why("Talk#t1/turn/1") == await why("Talk#t1/turn/9") == (False, explaining.NOT_THERE)
+    assert "turn/" not in (await why("Talk#t1"))[1]
+
+
+async def test_a_scope_that_is_too_large_does_not_tell_of_a_hidden_text_either(database: store.Database):
+    w = await company(database)
+    await w.write(world.firm("bare"))
+    await w.follow()
+    made = await compose(w, TESS, "zebra", settings=WIDE)
+
+    async def why() -> context.Explanation | None:
+        reader = world.reader(TESS)
+        return await context.explain(database, made.id, "Firm#bare", library=w.library, reader=reader, settings=WIDE)
+
+    before = await why()
+    await w.write(world.change("Firm#bare", description="of nobody's business"))
+    await w.follow()
+
+    assert before is not None
+    assert await why() == before
 
 
 async def test_a_change_of_what_is_seen_is_named_though_other_fields_are_hidden(database: store.Database):

@@ -18,7 +18,7 @@ import numpy as np
 
 from ukai import store
 from ukai.access import ALL
-from ukai.context import bodies, making, ranking, reading, retrieval, rows
+from ukai.context import bodies, making, ranking, reading, rereading, retrieval, rows
 from ukai.context.clause import CompiledScope
 from ukai.context.given import Given, together
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
@@ -129,11 +129,11 @@ async def explained(
         found, updated = await _readable(tx, parsed, reader) if parsed else (None, None)
         if parsed is None:
             return Explanation(handle=name, is_shown=False, lines=(NO_HANDLE,))
-        if found is None:
-            meant = await _meant(tx, parsed, report, reader)
-            return Explanation(handle=name, is_shown=False, lines=(NOT_THERE, *meant))
-        told = [*_of_ranking(report, name), *_of_dropped(report, name)]
         anywhere = Reader(rights=reader.rights, edges=reader.edges)
+        report = await rereading.reread(tx, report, library=library, reader=anywhere)
+        if found is None:
+            return Explanation(handle=name, is_shown=False, lines=(NOT_THERE, *_meant(parsed, report)))
+        told = [*_of_ranking(report, name), *_of_dropped(report, name)]
         if not told and parsed.part and await reading.read(tx, library, anywhere, name=parsed) is None:
             return Explanation(handle=name, is_shown=False, lines=(NOT_THERE,))
         if not told:
@@ -248,15 +248,13 @@ async def _readable(
     return node, await rows.changed_at(tx, node.id, rows.version_of(fields, node.field_versions))
 
 
-async def _meant(tx: store.Transaction, name: handle.Handle, report: Mapping[str, Any], reader: Reader) -> list[str]:
-    """What was probably meant, among what was found then and they may see now: what is hidden moves nothing."""
+def _meant(name: handle.Handle, report: Mapping[str, Any]) -> Iterator[str]:
+    """What was probably meant, among what was found then. `report` is one that speaks of what they may see now."""
     # With other numbers it is another record and no slip of the hand.
     known = [h for found in report["found"] if (h := handle.parse(found)) and _digits(h.key) == _digits(name.key)]
     near = suggest.suggest(name.key, [h.key for h in known if h.type == name.type])
-    meant = near and handle.Handle(type=name.type, key=near.name)
-    if meant is None or (await _readable(tx, meant, reader))[0] is None:
-        return []
-    return [f"did you mean {meant}?"]
+    if near is not None:
+        yield f"did you mean {handle.Handle(type=name.type, key=near.name)}?"
 
 
 def _digits(name: str) -> str:
@@ -279,7 +277,8 @@ def _of_ranking(report: Mapping[str, Any], name: str) -> Iterator[str]:
         if inside:
             part = "" if inside[0] == name else f"{inside[0]}: "
             ways = ", ".join(dict.fromkeys(w for i in inside for w in report["found"].get(i, ())))
-            said = f"{part}{row['reason']} (score {row['score']:.2f}, {row['tokens_full']} tokens in full, by {ways})"
+            figures = f"score {row['score']:.2f}, {row['tokens_full']} tokens in full, by {ways}"
+            said = f"{part}{row['reason'] or row['level']} ({figures})"
             found.insert(0, said) if inside[0] == name else found.append(said)
     yield from found[:PARTS]
     if len(found) > PARTS:
@@ -289,7 +288,8 @@ def _of_ranking(report: Mapping[str, Any], name: str) -> Iterator[str]:
 def _of_dropped(report: Mapping[str, Any], name: str) -> Iterator[str]:
     ranked = {i for row in report["ranking"] for i in row["items"]}
     for row in report["dropped"]:
-        if row["section"] not in ranked and (row["section"] == name or row["section"].startswith(f"{name}/")):
+        is_of = row["section"] == name or row["section"].startswith(f"{name}/")
+        if is_of and row["reason"] and row["section"] not in ranked:
             yield f"{row['section']}: {row['reason']}"
 
 
@@ -317,8 +317,8 @@ async def _of_scores(
     asked = json.loads(saved.request)
     request = _request(asked)
     ask = await making.asked_of(tx, reader.narrowed(request.scope), request.question, library, settings)
-    row = ask.view.rows.get(name)
-    if node.id not in ask.view.nodes and await rows.passages_of(tx, ask.scope.clause, [node.id]):
+    row, readable = ask.view.rows.get(name), ask.scope.passages(library.types)
+    if node.id not in ask.view.nodes and await rows.passages_of(tx, readable, [node.id]):
         return [f"it is in scope, which is too large to be looked at as a whole, and not one of the {TOO_LARGE}"]
     if row is None:
         return ["it is in scope and was not found then; nothing of it is searched"]

@@ -45,6 +45,13 @@ def of(kind: schema.Type, props: Mapping[str, Any]) -> list[Passage]:
     ]
 
 
+def sources(kind: schema.Type, part: str) -> frozenset[str]:
+    """The fields that `part` of a record can be of: more than one where two of them call theirs alike."""
+    first = part.partition("/")[0]
+    source = {kind.passages.source} if kind.passages is not None and kind.passages.part == first else set[str]()
+    return frozenset(source | ({first} & kind.by_key.keys()))
+
+
 def under(parts: Sequence[Passage], wanted: str) -> list[Passage]:
     """The passage `wanted`, or its pieces in order where it was cut: `turn/31` is `turn/31/1`, `turn/31/2`."""
     exact = [p for p in parts if p.part == wanted]

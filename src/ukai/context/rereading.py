@@ -1,6 +1,7 @@
 """A report once more, as far as its reader may see today what it speaks of: rights may have been taken since (P3.3).
 
-It can lose lines and never win any. What is not there any more and what may not be seen any more are one: absent.
+It can lose lines and never win any. What is not there any more and what may not be seen any more are one: absent. So
+are the parts of a field: a record may be seen of which they are hidden.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ukai import store
-from ukai.context import reading, rows
+from ukai.context import passages, reading, rows
 from ukai.context.clause import CompiledScope
 from ukai.kit import handle
 
@@ -21,17 +22,22 @@ _NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*#[^\s,;:()]+")
 async def reread(
     tx: store.Transaction, report: Mapping[str, Any], *, library: reading.Library, reader: CompiledScope
 ) -> dict[str, Any]:
-    """`report` (as JSON) without the records that `reader` may not see now, and with what the others are called."""
+    """`report` (as JSON) without records and parts that `reader` may not see now, with what the others are called."""
     names = {*(row["section"] for part in ("ranking", "dropped") for row in report[part])}
     names |= {name for row in report["ranking"] for name in row["items"]} | {*report["found"], *report["shown"]}
     names |= {name for text in _texts(report) for name in _NAMED.findall(text)}
-    parsed = {name: found.whole for name in names if (found := handle.parse(name)) is not None}
-    nodes = await rows.by_handle(tx, sorted(set(parsed.values())))
-    shown = await reading.shown_of(tx, library, reader, list(nodes.values()))
-    titles = {s.record.handle: s.title for s in shown.values()}
+    parsed = {name: found for name in names if (found := handle.parse(name)) is not None}
+    nodes = await rows.by_handle(tx, sorted({h.whole for h in parsed.values()}))
+    shown = {s.record.handle: s for s in (await reading.shown_of(tx, library, reader, list(nodes.values()))).values()}
+    titles = {name: s.title for name, s in shown.items()}
 
     def is_seen(name: str) -> bool:
-        return name in parsed and str(parsed[name]) in titles
+        found = shown.get(str(parsed[name].whole)) if name in parsed else None
+        if found is None or not parsed[name].part:
+            return found is not None
+        kind = library.types.get(found.record.type)
+        fields = passages.sources(kind, parsed[name].part[0]) if kind else None
+        return bool(fields) and fields <= found.record.fields.keys()
 
     def told(text: str) -> str:
         return text if all(map(is_seen, _NAMED.findall(text))) else ""
