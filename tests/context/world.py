@@ -68,6 +68,29 @@ types:
       - {key: firm, kind: string, required: true}
       - {key: month, kind: string, required: true}
       - {key: calls, kind: integer}
+  - type: Table
+    key: [schema, name]
+    path: "shop/{schema}/{name}"
+    readers: {from: readers}
+    text: [comment]
+    fields:
+      - {key: schema, kind: string, required: true}
+      - {key: name, kind: string, required: true}
+      - {key: comment, kind: text}
+      - {key: readers, kind: string, list: true, required: true}
+  - type: Column
+    key: [schema, table, name]
+    path: "shop/{schema}/{table}/{name}"
+    readers: {from: readers}
+    text: [comment]
+    fields:
+      - {key: schema, kind: string, required: true}
+      - {key: table, kind: string, required: true}
+      - {key: name, kind: string, required: true}
+      - {key: data_type, kind: string}
+      - {key: nullable, kind: boolean}
+      - {key: comment, kind: text}
+      - {key: readers, kind: string, list: true, required: true}
 edges:
   - {edge: memo_of, from: Memo, to: Firm, max_out: 1, owns: to, on_delete: {from: unset, to: cascade}}
   - {edge: talk_of, from: Talk, to: Firm, max_out: 1, owns: to, on_delete: {from: unset, to: cascade}}
@@ -95,6 +118,7 @@ policies:
   - {id: figures, allow: read, records: {types: [Firm]}, to: ["group:analysts"], fields: [key, name, tier]}
   - {id: months, allow: read, records: {types: [Month]}, to: ["group:analysts"]}
   - {id: outline, allow: read, records: {types: [Firm, Talk]}, to: [vera@x.example]}
+  - {id: shop, allow: read, records: {types: [Table, Column]}, to: ["group:sellers"]}
   - {id: all, allow: read, records: {types: ["*"]}, to: ["group:managers"]}
   - {id: floor, deny: read, records: {types: [Firm]}, fields: [floor], to: ["group:sellers", "group:analysts"]}
 """,
@@ -109,6 +133,8 @@ allow:
   Memo: [id, firm, title, body, at, readers]
   Talk: ["*"]
   Month: ["*"]
+  Table: [schema, name, comment]
+  Column: [schema, table, name, data_type, nullable, comment]
 """,
 }
 APPROXIMATE = """
@@ -214,6 +240,21 @@ def talk(id: str, of: str, *said: str | tuple[str, str], **values: Any) -> list[
 
 def month(of: str, when: str, calls: int) -> list[dict[str, Any]]:
     return _owned("Month", {"firm": of, "month": when}, {"calls": calls}, of)
+
+
+def table(name: str, *columns: str, readers: Sequence[str] = STAFF, comment: str = "") -> list[dict[str, Any]]:
+    """With its columns, `name`, `name TYPE` or `name TYPE what it says`."""
+    made = {"comment": comment, "readers": list(readers)}
+    return [
+        _node("Table", {"schema": "main", "name": name}, made, f"$table-{name}"),
+        *(op for c in columns for op in column(name, c, readers=readers)),
+    ]
+
+
+def column(table: str, said: str, *, readers: Sequence[str] = STAFF) -> list[dict[str, Any]]:
+    name, kind, comment = (*said.split(" ", 2), "", "")[:3]
+    made = {"data_type": kind, "comment": comment, "nullable": False, "readers": list(readers)}
+    return [_node("Column", {"schema": "main", "table": table, "name": name}, made, f"$column-{table}-{name}")]
 
 
 def remove(handle: str) -> dict[str, Any]:

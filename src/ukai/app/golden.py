@@ -184,7 +184,13 @@ async def _shown(opened: engine.Engine, question: Question, budget: int, ranker:
     failed = next((e for e in made.report.events if e.startswith(ranking.FAILED)), None)
     if failed is not None:
         raise NotRanked(f"the ranker {name!r} did not rank {question.id!r}: {failed}")
-    return {item: level for item, (_, level) in made.report.shown.items()}
+    shown = {item: level for item, (_, level) in made.report.shown.items()}
+    for row in made.report.ranking:
+        elements = [i for i in row.items if i not in shown]
+        if elements and row.level not in (levels.NONE, levels.IDENTITY):
+            # What consists of others is of use with all their names (docs/reference/recall.md).
+            shown |= {i: levels.FULL for i in row.items if i in shown} | dict.fromkeys(elements, row.level)
+    return shown
 
 
 def _holds(shown: Mapping[str, str], key: str, at_least: str) -> bool:

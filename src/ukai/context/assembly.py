@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
+from typing import Any
 
-from ukai.context import cut, levels, offload, rank, sections
+from ukai.context import cut, levels, offload, rank, sections, subject
 from ukai.context.given import Given
 from ukai.context.item import Item
 from ukai.context.render import document, templates
@@ -118,10 +119,10 @@ def assemble(
     """
     items, put_aside = _offloaded(items, ref)
     bodies = templates.Bodies(shelf)
-    by_id = {i.id: i for i in items}
-    same = _same(given, by_id)
     scores = {i.id: i.score for i in items}
     budget = min(budget_tokens, ceiling_tokens)
+
+    same = _same(given, subject.of(items)) if given else {}
 
     def filled(units: Sequence[sections.Unit], budget: float, usual: cut.Cut | None = None) -> cut.Cut:
         layout = document.Layout(units, body=bodies, given=same, after=usual.layout if usual else None)
@@ -133,7 +134,7 @@ def assemble(
     if budget > BUDGET_TOKENS:
         made = filled([*units, *sections.units(items[len(items[:usual]) :])], budget, made)
     fates = tuple(cut.fates(made))
-    shown = {s.item.id: (_hash(s.item), f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
+    shown = {s.item.id: (_hash(s), f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
     is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
         text=made.text,
@@ -165,16 +166,17 @@ def again(
         sections.Unit(subjects=tuple([_subject(by_id, id, place, elements) for id, elements in members]))
         for place, members in outline.units
     ]
-    bodies, same = templates.Bodies(shelf), _same(given, by_id)
+    bodies, same = templates.Bodies(shelf), _same(given, (s for u in units for s in u.subjects))
     layout = document.Layout(units, body=bodies, given=same, shaped=outline.shapes, items=by_id)
     text = document.Page(layout, outline.standing).text()
     shown = {s.item.id for u in units for s in u.subjects} if put_aside else ()
     return text, tuple([o for o in put_aside if o.item in shown])
 
 
-def _same(given: Given, items: Mapping[str, Item]) -> dict[str, str]:
-    """The levels at which `given` holds those that still say the same."""
-    return {i: level for i, (body, level) in given.items() if i in items and _hash(items[i]) == body}
+def _same(given: Given, subjects: Iterable[Subject]) -> dict[str, str]:
+    """The levels at which `given` holds those that still say the same, and so do their elements."""
+    known = ((s.item.id, given[s.item.id], s) for s in subjects if s.item.id in given)
+    return {id: level for id, (body, level), s in known if _hash(s) == body}
 
 
 def _subject(items: Mapping[str, Item], id: str, place: str, elements: Sequence[str]) -> Subject:
@@ -253,6 +255,11 @@ def _offloaded(items: Sequence[Item], ref: Callable[[str, str], str]) -> tuple[l
     return kept, aside
 
 
-def _hash(item: Item) -> str:
-    said = canonical.dumps([item.title, item.lead, item.text, item.fields, item.at])
+def _hash(subject: Subject) -> str:
+    item = subject.item
+    said = canonical.dumps([item.title, item.lead, item.text, item.fields, item.at, *map(_told, subject.elements)])
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _told(element: Item) -> list[Any]:
+    return [element.id, element.title, element.text, element.fields]

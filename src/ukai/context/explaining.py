@@ -18,7 +18,7 @@ import numpy as np
 
 from ukai import store
 from ukai.access import ALL
-from ukai.context import bodies, making, ranking, reading, rereading, retrieval, rows
+from ukai.context import bodies, levels, making, ranking, reading, rereading, retrieval, rows
 from ukai.context.clause import CompiledScope
 from ukai.context.given import Given, together
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
@@ -266,7 +266,10 @@ def _is_for_room(reason: str) -> bool:
 
 
 def _is_shown(report: Mapping[str, Any], name: str) -> bool:
-    return any(n == name or n.startswith(f"{name}/") for n in report["shown"])
+    inside = (
+        i for row in report["ranking"] if row["level"] not in (levels.NONE, levels.IDENTITY) for i in row["items"]
+    )
+    return name in inside or any(n == name or n.startswith(f"{name}/") for n in report["shown"])
 
 
 def _of_ranking(report: Mapping[str, Any], name: str) -> Iterator[str]:
@@ -276,7 +279,9 @@ def _of_ranking(report: Mapping[str, Any], name: str) -> Iterator[str]:
         inside = [i for i in row["items"] if i == name or i.startswith(f"{name}/")]
         if inside:
             part = "" if inside[0] == name else f"{inside[0]}: "
-            ways = ", ".join(dict.fromkeys(w for i in inside for w in report["found"].get(i, ())))
+            part = f"with {row['section']}: " if inside[0] not in (row["section"], *report["found"]) else part
+            found_by = (w for i in (*inside, row["section"]) for w in report["found"].get(i, ()))
+            ways = ", ".join(dict.fromkeys(found_by))
             figures = f"score {row['score']:.2f}, {row['tokens_full']} tokens in full, by {ways}"
             said = f"{part}{row['reason'] or row['level']} ({figures})"
             found.insert(0, said) if inside[0] == name else found.append(said)

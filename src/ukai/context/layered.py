@@ -74,6 +74,19 @@ class Vectors:
         made.size = len(order)
         return made
 
+    def folded(self, into: NDArray[np.int64], size: int) -> Vectors:
+        """`size` vectors: each the mean of those whose number stands in `into`, in its direction; negative is none.
+
+        What is one of these alone stays what it is, to the bit.
+        """
+        is_used = into >= 0
+        found = np.zeros((size, self.layers[0].of.shape[1]), np.float32)
+        np.add.at(found, into[is_used], _vectors(self.layers, self.size)[is_used])
+        several = np.flatnonzero(np.bincount(into[is_used], minlength=size) > 1)
+        lengths = np.linalg.norm(found[several], axis=1, keepdims=True)
+        found[several] /= np.where(lengths == 0, 1, lengths)
+        return Vectors(found)
+
     def times(self, question: NDArray[np.float32]) -> NDArray[np.float32]:
         """The product with each."""
         found = np.zeros(self.size, np.float32)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from ukai.context.item import Item
 from ukai.context.subject import Subject
 from ukai.kit import canonical
 
@@ -23,6 +24,7 @@ IDENTITY, NAMES, TYPED, LEAD, MATCHED, TEXT, ELEMENTS, FULL = (
 LEVELS = (IDENTITY, NAMES, TYPED, LEAD, MATCHED, TEXT, ELEMENTS, FULL)
 """From least to most. `none` stands in reports for what is not shown."""
 NONE = "none"
+_TYPES = ("data_type", "type")
 LEADING = 160
 """Characters of the text at `lead`."""
 
@@ -58,8 +60,21 @@ def _typed(subject: Subject) -> str:
     return ", ".join(f"{n} {_type(e.fields)}".rstrip() for n, e in zip(subject.names, subject.elements, strict=True))
 
 
+def _more(element: Item) -> str:
+    """What else its fields say."""
+    stands = f"{element.path}\n{element.title}\n{element.text}"
+    said = ((k, plain(v)) for k, v in sorted(element.fields.items()) if k not in _TYPES)
+    more = ", ".join(f"{k}: {v}" for k, v in said if v not in stands)
+    return f" ({more})" if more else ""
+
+
+def types(subject: Subject) -> tuple[str, ...]:
+    """Of its elements."""
+    return tuple([_type(e.fields) for e in subject.elements])
+
+
 def _type(fields: Mapping[str, object]) -> str:
-    return str(fields.get("data_type") or fields.get("type") or "")
+    return str(next((fields[k] for k in _TYPES if fields.get(k)), ""))
 
 
 def _lead(subject: Subject) -> str:
@@ -87,7 +102,7 @@ def _elements(subject: Subject) -> str:
     if not subject.elements:
         return text
     told = [
-        " — ".join(filter(None, (f"{n} {_type(e.fields)}".rstrip(), e.text)))
+        " — ".join(filter(None, (f"{n} {_type(e.fields)}".rstrip() + _more(e), e.text)))
         for n, e in zip(subject.names, subject.elements, strict=True)
         if n not in text or e.text not in text
     ]

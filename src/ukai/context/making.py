@@ -17,7 +17,20 @@ from functools import cache
 from typing import Any
 
 from ukai import store
-from ukai.context import assembly, bodies, cut, levels, names, ranking, reading, retrieval, rows, score
+from ukai.context import (
+    assembly,
+    bodies,
+    cut,
+    elements,
+    levels,
+    names,
+    ranking,
+    reading,
+    retrieval,
+    rows,
+    score,
+    subject,
+)
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
 from ukai.context.given import Given
@@ -187,16 +200,16 @@ class _Call:
             known = {i for i, (_, level) in self.given.items() if level == levels.FULL}
             usual, most = (retrieval.within_reach(candidates, t, self.settings, known) for t in self._sizes)
             ranked = ranking.reach(usual, len(candidates), ask.view.size, self.ranker, self.settings)
-            near = _best(candidates, max(ranked, most))
+            near = _best(ask, candidates, max(ranked, most))
             items = await bodies.fetch(tx, self.scope, self.library, near)
             recall = await _ann_recall(ask)
         self._took("bodies")
-        model = await self._ranked(ask, _among(items, _best(candidates, ranked)), is_all=ranked >= len(candidates))
+        model = await self._ranked(ask, _among(items, _best(ask, candidates, ranked)), is_all=ranked >= len(candidates))
         if ranked > usual and model.wanted is None and not model.dropped:
             # What was read for a model that then said nothing moves nothing either.
-            ranked, near = usual, _best(candidates, max(usual, most))
+            ranked, near = usual, _best(ask, candidates, max(usual, most))
             items = _among(items, near)
-            model = replace(model, items=_among(items, _best(candidates, usual)))
+            model = replace(model, items=_among(items, _best(ask, candidates, usual)))
         assembled = self._assembled(model, items)
         self._took("assembly")
         beyond = _beyond(candidates, max(ranked, most), assembled.budget - assembled.used)
@@ -325,7 +338,7 @@ class _Call:
             used=assembled.used,
             ceiling_hit=assembled.ceiling_hit,
             events=(*assembled.events, *model.events, *_mismatched(assembled)),
-            found={i.id: i.why for i in items},
+            found={i.id: i.why for i in items if i.why},
             shown=assembled.shown,
             versions=self._versions(ask),
         )
@@ -373,6 +386,7 @@ async def asked_of(
     ann = None
     if view is None:
         view, ann = await _wide(tx, scope, question, library, settings)
+    found = await elements.folded(view, library.types)
     return Asked(
         tx=tx,
         scope=scope,
@@ -381,8 +395,9 @@ async def asked_of(
         types=library.types,
         cache=library.cache,
         settings=settings,
-        view=view,
+        view=found.view,
         ann=ann,
+        wholes=found.wholes,
     )
 
 
@@ -427,9 +442,9 @@ def _mismatched(assembled: assembly.Assembled) -> Iterator[str]:
         yield f"template_mismatch {m.template} {m.item}: {m.problem}"
 
 
-def _best(candidates: Sequence[Candidate], number: int) -> list[Candidate]:
-    """So many of them, and what is pinned."""
-    return [c for n, c in enumerate(candidates) if n < number or c.pinned]
+def _best(ask: Asked, candidates: Sequence[Candidate], number: int) -> list[Candidate]:
+    """So many of them, and what is pinned, with what they stand for."""
+    return retrieval.whole(ask, [c for n, c in enumerate(candidates) if n < number or c.pinned])
 
 
 def _among(items: Sequence[Item], candidates: Sequence[Candidate]) -> list[Item]:
@@ -447,7 +462,13 @@ def _beyond(candidates: Sequence[Candidate], reach: int, left: int) -> Iterator[
 
 def _shown(report: Report, items: Sequence[Item]) -> tuple[reading.Item, ...]:
     by_id = {i.id: i for i in items}
-    return tuple(_citable(by_id[i]) for i in report.shown if i in by_id)
+    subjects = {s.item.id: s for s in subject.of(i for i in items if not i.is_part)}
+    told: list[Item] = []
+    for id, (_, level) in report.shown.items():
+        told += [by_id[id]] if id in by_id else []
+        if id in subjects and level != levels.IDENTITY:
+            told += subjects[id].elements
+    return tuple(_citable(i) for i in told)
 
 
 def _citable(item: Item) -> reading.Item:

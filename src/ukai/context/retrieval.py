@@ -16,6 +16,9 @@ import numpy as np
 from ukai.context.settings import Settings
 from ukai.context.strategies.asked import Asked, Candidate, Strategy
 
+MOST = 2
+"""Of bodies as many times the candidates of a composition are read, where some stand for many."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
@@ -110,9 +113,32 @@ def _candidates(ask: Asked) -> list[Candidate]:
     numbers = zip(score[chosen].round(6).tolist(), ask.view.corpus.size[chosen].tolist(), strict=True)
     entries, found = ask.view.entries, ask.found
     return [
-        Candidate(entries[r].id, entries[r].node, entries[r].part, value, found[r], r in pinned, size, r in ask.theirs)
+        Candidate(
+            entries[r].id,
+            entries[r].node,
+            entries[r].part,
+            value,
+            found[r],
+            r in pinned,
+            size,
+            r in ask.theirs,
+            bodies=1 if entries[r].part else sum(1 + len(e) for _, e in ask.wholes.get(entries[r].node, ())) or 1,
+        )
         for r, (value, size) in zip(chosen, numbers, strict=True)
     ]
+
+
+def whole(ask: Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates with what they stand for, elements behind what they are elements of."""
+    result: list[Candidate] = []
+    for c in candidates:
+        of = () if c.part else ask.wholes.get(c.node, ())
+        for entry, elements in of:
+            result.append(c._replace(id=entry.id, node=entry.node))
+            result += [c._replace(id=e.id, node=e.node, why=(), parent=entry.id) for e in elements]
+        if not of:
+            result.append(c)
+    return result
 
 
 def within_reach(candidates: Sequence[Candidate], tokens: int, settings: Settings, given: Collection[str] = ()) -> int:
@@ -121,12 +147,13 @@ def within_reach(candidates: Sequence[Candidate], tokens: int, settings: Setting
     What was `given` takes no room: it is read to see whether it still says the same.
     """
     least = settings.least + tokens // settings.least_tokens
-    room, filled = 4 * settings.room * tokens, 0
+    room, filled, read = 4 * settings.room * tokens, 0, 0
     for number, c in enumerate(candidates):
-        if filled > room and number >= least:
+        if (filled > room and read >= least) or read > MOST * settings.composition_cap:
             return number
         if c.id in given:
-            least += 1
+            least += c.bodies
         else:
             filled += c.size
+        read += c.bodies
     return len(candidates)

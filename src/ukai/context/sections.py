@@ -174,7 +174,7 @@ def _family(s: Subject) -> Hashable:
     item = s.item
     if item.is_part or not (s.elements or item.text):
         return item.id
-    body = (True, s.names) if s.elements else (False, item.text, item.title)
+    body = (True, s.names, levels.types(s)) if s.elements else (False, item.text, item.title)
     return (s.place, item.kind, item.schema_hash, body, item.pinned, item.is_named, item.owned)
 
 

@@ -127,10 +127,15 @@ class View:
         found = np.zeros(self.size, np.bool_)
         listed: list[int] = rows.tolist()
         for type in {self.entries[row].type for row in listed}:
-            first = bisect_left(self.entries, type, key=lambda e: e.type)
-            found[first : bisect_right(self.entries, type, lo=first, key=lambda e: e.type)] = True
+            among = self.of_type(type)
+            found[among.start : among.stop] = True
         found[rows] = False
         return np.flatnonzero(found)
+
+    def of_type(self, type: str) -> range:
+        """The rows of the records of a type, and of their parts."""
+        first = bisect_left(self.entries, type, key=lambda e: e.type)
+        return range(first, bisect_right(self.entries, type, lo=first, key=lambda e: e.type))
 
     def beside(self, row: int) -> list[int]:
         """The parts before and after a part of the same record."""

@@ -161,6 +161,27 @@ class Packed:
         made.layers = layers.spliced(self.layers, other.layers, order, sizes=sizes, joined=_joined)
         return made
 
+    @classmethod
+    def folded(cls, parts: Sequence[tuple[Packed, NDArray[np.int64]]], size: int) -> Packed:
+        """`size` documents of others put together: of each part every document goes into the one whose number stands
+        beside it, and into none where that is negative."""
+        made = object.__new__(cls)
+        made.size, made.lengths = size, np.zeros(size)
+        kept: list[tuple[NDArray[Any], ...]] = []
+        for packed, into in parts:
+            np.add.at(made.lengths, into[into >= 0], packed.lengths[into >= 0])
+            for layer in packed.layers:
+                terms, rows, counts = layer.of.entries()
+                row = np.where(layer.row[rows] >= 0, into[layer.row[rows]], -1)
+                kept.append((terms[row >= 0], row[row >= 0], counts[row >= 0]))
+        term, row, count = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
+        order = np.lexsort((row, term))
+        term, row, count = term[order], row[order].astype(np.int32), count[order].astype(np.int64)
+        first = np.flatnonzero(np.concatenate([[True], (np.diff(term) != 0) | (np.diff(row) != 0)])[: len(term)])
+        summed = np.minimum(np.add.reduceat(count, first) if len(first) else count, MOST_OFTEN).astype(np.uint16)
+        made.layers = layers.first(_postings(term[first], row[first], summed, size), size)
+        return made
+
     def tf(self, term: str) -> NDArray[np.float64]:
         """How often each document holds `term`, in their order."""
         found = np.zeros(self.size)

@@ -12,6 +12,7 @@ import numpy as np
 from ukai import store
 from ukai.context import names, score
 from ukai.context.clause import CompiledScope
+from ukai.context.elements import Wholes
 from ukai.context.settings import Settings
 from ukai.context.view import View
 from ukai.graph import schema
@@ -40,6 +41,10 @@ class Candidate(NamedTuple):
     """Characters of its text, as the index counted them."""
     owned: bool = False
     """It is named, or belongs to what is."""
+    parent: str | None = None
+    """The id of the candidate that it is an element of: it comes with that one."""
+    bodies: int = 1
+    """So many come with it, itself counted."""
 
 
 class Near(NamedTuple):
@@ -64,6 +69,8 @@ class Asked:
     cache: Cache | None
     settings: Settings
     view: View
+    wholes: Mapping[UUID, Wholes] = field(default_factory=dict[UUID, Wholes])
+    """Records of the view that stand for others, too: their elements, and siblings that are like them."""
     named: Sequence[names.Named] = ()
     owned: frozenset[UUID] = frozenset()
     """The named records and what they own."""

@@ -1,0 +1,151 @@
+"""A table and its columns, each a record of its own, are found, shown and left out as one (context req. 16, 22, 30)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.context import world
+from tests.context.test_composing import compose, handles
+from tests.context.test_no_leak import state, told
+from tests.context.test_reading import company
+from tests.context.world import ANN, MIRA
+from ukai import context, store
+from ukai.context import Scope, cache, elements
+from ukai.context.elements import MOST
+from ukai.context.strategies import STRATEGIES
+
+SHOP = Scope(globs=("shop/**",))
+QUESTION = "which customers left?"
+
+
+async def shop(database: store.Database) -> world.World:
+    w = await company(database)
+    await w.write(
+        *world.table("customers", "id INTEGER", "churn_date DATE the day a customer left us", "email TEXT"),
+        *world.table("orders", "id INTEGER", "customer_id INTEGER", "amount NUMERIC", comment="One row for each sale."),
+        *(op for day in range(1, 5) for op in world.table(f"visits_2026010{day}", "at TIMESTAMP", "page TEXT")),
+        *world.table("alone"),
+    )
+    await w.follow()
+    return w
+
+
+async def test_a_table_stands_with_its_columns_and_is_found_by_them(database: store.Database):
+    w = await shop(database)
+
+    made = await compose(w, ANN, QUESTION, SHOP)
+
+    assert (
+        "### customers [Table#main:customers]\nchurn_date DATE (nullable: false) — the day a customer left us\n"
+        in made.text
+    )
+    assert "### orders [Table#main:orders]\nOne row for each sale.\namount NUMERIC" in made.text
+    assert "visits_{20260101-20260104}\nat TIMESTAMP" in made.text
+    assert "- alone [Table#main:alone]\n" in made.text
+    assert made.report.matched == 4
+    assert made.report.ranking[0].section == "Table#main:customers"
+    assert {"Table#main:customers", "Column#main:customers:churn_date"} <= handles(made)
+    assert [c for c in made.report.found if c.startswith("Column#")] == []
+
+
+async def test_what_does_not_fit_in_full_names_its_columns(database: store.Database):
+    w = await shop(database)
+    await w.write(
+        *world.table("wide", *(f"column_{n} TEXT customers left and came, {n} times of them" for n in range(30)))
+    )
+    await w.follow()
+
+    made = await compose(w, ANN, QUESTION, SHOP, budget_tokens=350)
+
+    assert "- wide [Table#main:wide]: column_0, column_1, " in made.text
+    assert next(r.level for r in made.report.ranking if r.section == "Table#main:wide") == "names"
+
+
+async def test_a_column_is_explained_with_its_table(database: store.Database):
+    w = await shop(database)
+    made = await compose(w, ANN, QUESTION, SHOP)
+
+    async def why(name: str) -> str:
+        found = await context.explain(database, made.id, name, library=w.library, reader=world.reader(ANN))
+        assert found is not None
+        return f"{found.is_shown} {found.lines[0]}"
+
+    assert (await why("Column#main:customers:email")).startswith("True with Table#main:customers: rank 1 in full")
+    assert (await why("Table#main:visits_20260103")).startswith("True ")
+
+
+async def test_a_pinned_column_brings_its_table(database: store.Database):
+    w = await shop(database)
+
+    made = await compose(w, ANN, "?", Scope(globs=("shop/**",), static_ids=("Column#main:orders:amount",)))
+
+    assert made.report.ranking[0].section == "Table#main:orders" or "orders [Table#main:orders]" in made.text
+
+
+async def test_a_hidden_table_leaves_its_columns_to_themselves_and_hidden_columns_move_nothing(
+    database: store.Database,
+):
+    w = await shop(database)
+    asked = (QUESTION, "customer amount", "secret")
+    before = await state(w, questions=asked)
+
+    await w.write(
+        *world.column("customers", "kanarie TEXT customers left kanarie", readers=["group:managers"]),
+        *world.table("kanarie", "left TEXT which customers left", readers=["group:managers"]),
+        *world.table("visits_20260105", "at TIMESTAMP", "page TEXT", readers=["group:managers"]),
+    )
+    await w.follow()
+
+    assert await state(w, questions=asked) == before
+    assert "kanarie" in (await compose(w, MIRA, QUESTION, SHOP)).text
+    await w.write(*world.table("customers", readers=["group:managers"]))
+    alone = await compose(w, ANN, QUESTION, SHOP)
+    assert "### churn_date [Column#main:customers:churn_date]" in alone.text
+    assert "[Table#main:customers]" not in alone.text
+
+
+async def test_a_view_that_follows_gives_the_document_of_one_that_is_read(database: store.Database):
+    w = await shop(database)
+    await compose(w, ANN, QUESTION, SHOP)
+    await w.write(
+        *world.column("orders", "left BOOLEAN whether customers left"), world.remove("Column#main:customers:email")
+    )
+    await w.follow()
+
+    followed = await compose(w, ANN, QUESTION, SHOP)
+    again = await compose(w, ANN, QUESTION, SHOP)
+    cache.of(database)._kept.clear()  # pyright: ignore[reportPrivateUsage]
+
+    assert "left BOOLEAN" in followed.text
+    assert "email" not in followed.text
+    assert told(followed) == told(again) == told(await compose(w, ANN, QUESTION, SHOP))
+
+
+async def test_a_conversation_is_sent_a_table_again_when_one_of_its_columns_changed(database: store.Database):
+    w = await shop(database)
+    await compose(w, ANN, QUESTION, SHOP, conversation="c")
+    again = await compose(w, ANN, QUESTION, SHOP, conversation="c")
+    assert "already given above: Table#main:{alone,customers,orders," in again.text
+
+    await w.write(world.change("Column#main:customers:email", data_type="CITEXT"))
+    await w.follow()
+
+    made = await compose(w, ANN, QUESTION, SHOP, conversation="c")
+    assert "email CITEXT" in made.text
+    assert "already given above: Table#main:{alone,orders," in made.text
+
+
+async def test_texts_and_very_many_children_are_read_by_themselves(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await shop(database)
+    long = "customers left, as is told at length here, for reasons of their own. " * 4
+    await w.write(*world.table("notes", *(f"n{n} TEXT {long} {n}" for n in range(3))))
+    await w.follow()
+    assert "[Column#main:notes:n1]" in (await compose(w, ANN, QUESTION, SHOP)).text
+
+    monkeypatch.setattr(elements, "MOST", 2)
+    cache.of(database)._kept.clear()  # pyright: ignore[reportPrivateUsage]
+    assert MOST > 2
+    assert "[Column#main:customers:email]" in (await compose(w, ANN, QUESTION, SHOP)).text
+    assert set(STRATEGIES) == {s.strategy for s in (await compose(w, ANN, QUESTION, SHOP)).report.graph}
