@@ -123,6 +123,17 @@ async def test_what_a_reply_that_was_lost_had_given_is_given_again(opened: engin
         assert await tx.value("select count(*) from given") == 0
 
 
+async def test_times_which_say_whether_somebody_wrote_are_told_to_who_holds_audit_alone(opened: engine.Engine):
+    made = [await context.composed(opened, "desk", "How is it?", principal=who) for who in (test_ask.BEN, test_ask.ANN)]
+    explained = await context.explained(opened, made[0]["id"], None, principal=test_ask.BEN)
+    audited = await context.explained(opened, made[0]["id"], None, principal=test_ask.ANN)
+
+    theirs, own = [found["report"] for found in (made[0], explained)], [made[1]["report"], audited["report"]]
+    assert all("ms" not in report and not any("ms" in step for step in report["graph"]) for report in theirs)
+    assert all("ms" in report and all("ms" in step for step in report["graph"]) for report in own)
+    assert "found" in "\n".join(context.lines(theirs[0]))
+
+
 async def test_an_agent_fetches_page_by_page_what_its_document_only_names(opened: engine.Engine):
     long = "".join(f"street {n} " for n in range(6_000))
     change = {"kind": "update_node", "target": {"handle": "Firm#alder"}, "set": {"city": long}}

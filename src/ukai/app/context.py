@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,8 @@ async def composed(
         )
     async with opened.db.snapshot() as tx:
         report = await rereading.reread(tx, made.report.as_json(), library=opened.library, reader=reader)
-    return {"id": str(made.id), "text": made.text, "report": shown(report, dict(made.ms))}
+    times = made.ms if _may_audit(opened, principal) else None
+    return {"id": str(made.id), "text": made.text, "report": shown(report, times)}
 
 
 async def _held(opened: engine.Engine, id: str, reader: Reader) -> Given:
@@ -174,8 +175,7 @@ async def explained(
     of a record what the report says: they need no right to use the agent, and none of its reader's is lent to them.
     """
     saved = await _saved(opened, id)
-    access = opened.catalog.access
-    may_audit = access.holds(access.caller(principal), "audit").allowed
+    may_audit = _may_audit(opened, principal)
     is_theirs = saved is not None and saved.principals == (principal,) and _still_may(opened, saved, surface)
     if saved is None or not (may_audit or is_theirs):
         raise NoSuchComposition(f"there is no composition {id} that you may ask about")
@@ -192,7 +192,7 @@ async def explained(
             "at": saved.at.isoformat(),
             "agent": saved.agent,
             "question": asked["question"],
-            "report": shown(report, json.loads(saved.timing)),
+            "report": shown(report, json.loads(saved.timing) if may_audit else None),
         }
     if not is_theirs:
         return {"id": str(saved.id), **explaining.reported(saved, unicode.storable(name)).as_json()}
@@ -207,6 +207,11 @@ async def explained(
         settings=opened.catalog.settings.context.thresholds,
     )
     return {"id": str(saved.id), **found.as_json()}
+
+
+def _may_audit(opened: engine.Engine, principal: str) -> bool:
+    access = opened.catalog.access
+    return access.holds(access.caller(principal), "audit").allowed
 
 
 def _still_may(opened: engine.Engine, saved: compositions.Saved, surface: str) -> bool:
@@ -250,8 +255,14 @@ async def replayed(opened: engine.Engine, id: str, *, principal: str, surface: s
     return {"id": str(saved.id), "same": made.same, "changed": list(made.changed), "text": made.text}
 
 
-def shown(report: dict[str, Any], ms: dict[str, float]) -> dict[str, Any]:
-    """A report with the time that each strategy took: the document of formats §11."""
+def shown(report: dict[str, Any], ms: Mapping[str, float] | None) -> dict[str, Any]:
+    """A report as the document of formats §11, with the time that each strategy took for whoever may know that.
+
+    What was found before takes no time, so that times tell whether anything was written since, by anybody: they are for
+    holders of `audit`.
+    """
+    if ms is None:
+        return report
     graph = [{**step, "ms": ms.get(step["strategy"], 0.0)} for step in report["graph"]]
     parts = {k: v for k, v in ms.items() if k not in {s["strategy"] for s in graph}}
     return {**report, "graph": graph, "ms": parts}
@@ -264,7 +275,8 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         if step["fired"] or step.get("way"):
             marks = [step.get("way", ""), *(m for m in ("capped", "timed_out") if step[m]), step.get("failed", "")]
             said = " ".join(filter(None, marks))
-            yield f"  {step['strategy']:<11} {step['candidates']:>5} found  {step['ms']:>7.1f} ms  {said}".rstrip()
+            took = f"  {step['ms']:>7.1f} ms" if "ms" in step else ""
+            yield f"  {step['strategy']:<11} {step['candidates']:>5} found{took}  {said}".rstrip()
     yield from _without_a_model(report["events"])
     if not report["scope"]["matched"]:
         yield EMPTY
