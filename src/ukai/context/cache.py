@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ukai import store
-from ukai.context import following, view
+from ukai.context import following, line, view
 from ukai.context.clause import CompiledScope
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
@@ -82,6 +82,8 @@ class Views:
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._making: dict[str, asyncio.Lock] = {}
         self._secret = b""
+        self.line = line.Line()
+        """In which compositions wait for a connection."""
         self.hits = 0
         """Calls that found the graph where it was."""
         self.misses = 0

@@ -169,7 +169,7 @@ class _Call:
         answers = self.kept.answers(self.scope, self.library.types, self.library.cache)
         if not answers.position or not self._is_as_ever:
             return None
-        async with db.statements() as tx:
+        async with self.kept.line.place(), db.statements() as tx:
             self.given = await self._given(tx)
             drawn = self._drawn(answers)
             if drawn is None:
@@ -189,7 +189,7 @@ class _Call:
         return made if is_true else None
 
     async def _anew(self, db: store.Database) -> Made:
-        async with db.snapshot() as tx:
+        async with self.kept.line.place(), db.snapshot() as tx:
             self.given = await self._given(tx)
             self.secret = await self.kept.secret(tx)
             ask = await asked_of(tx, self.scope, self.request.question, self.library, self.settings, self.kept)
