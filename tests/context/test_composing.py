@@ -51,6 +51,15 @@ def handles(made: context.Composition) -> set[str]:
     return {i.handle for i in made.items}
 
 
+async def test_a_scope_with_what_no_database_holds_covers_nothing_by_it(database: store.Database):
+    w = await company(database)
+    nothing = Scope(globs=("a\0b/**", "\0*/x", "a\0"), static_ids=("Firm#a\0b", "Firm#alder\0"))
+    some = Scope(globs=("firms/**", "\0*"), exclude=("firms/\0*", "\0"))
+
+    assert (await compose(w, scope=nothing)).items == ()
+    assert handles(await compose(w, scope=some)) == {"Firm#alder", "Firm#birch"}
+
+
 async def test_the_same_skill_is_another_document_for_another_reader(database: store.Database):
     w = await company(database)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ukai.kit import handle
+from ukai.kit import handle, unicode
 
 TEXTS = st.text(min_size=1, max_size=12).filter(lambda t: t.isprintable())
 
@@ -38,3 +38,18 @@ def test_any_values_travel_through_a_handle(values: list[str], part: list[str]):
 
     assert handle.parse(str(made)) == made
     assert made.values == tuple(values)
+
+
+@given(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=2))
+def test_what_is_written_between_brackets_names_the_same_record(values: list[str]):
+    key = handle.key_of(values)
+
+    written = f"[{handle.shown(f'Thing#{key}')}]"
+
+    assert handle.IN_BRACKETS.fullmatch(written)
+    assert unicode.UNSEEN.search(written) is None
+    assert handle.parse(written[1:-1]) == handle.Handle(type="Thing", key=key)
+
+
+def test_a_character_that_no_database_holds_is_in_no_handle():
+    assert handle.parse("Call#a\0b") is None

@@ -16,7 +16,7 @@ from typing import Any
 from ukai.context import cut, levels, offload, rank, sections, subject
 from ukai.context.given import Given
 from ukai.context.item import Item
-from ukai.context.render import document, templates
+from ukai.context.render import document, structure, templates
 from ukai.context.scope import BUDGET_TOKENS
 from ukai.context.subject import Subject
 from ukai.kit import canonical, light
@@ -117,7 +117,7 @@ def assemble(
     is put aside. The first `usual` of the items are what a document of the usual size is made of; a larger one goes on
     with the others. `wanted` are ids in the order that a model gave them (`rank`); the others the scores order.
     """
-    items, put_aside = _offloaded(items, ref)
+    items, put_aside = _quoted(items, ref)
     bodies = templates.Bodies(shelf)
     scores = {i.id: i.score for i in items}
     budget = min(budget_tokens, ceiling_tokens)
@@ -160,7 +160,7 @@ def again(
     shelf: templates.Shelf = templates.EMPTY,
 ) -> tuple[str, tuple[Offloaded, ...]]:
     """The text of a document that `assemble` made of these items among others, and what is put aside in it."""
-    items, put_aside = _offloaded(items, ref)
+    items, put_aside = _quoted(items, ref)
     by_id = {i.id: i for i in items}
     units = [
         sections.Unit(subjects=tuple([_subject(by_id, id, place, elements) for id, elements in members]))
@@ -230,26 +230,28 @@ def _dropped(fate: cut.Fate) -> Dropped:
     return Dropped(section=fate.unit.id, reason=fate.reason, needed=fate.tokens_full, left=math.floor(fate.left))
 
 
-def _offloaded(items: Sequence[Item], ref: Callable[[str, str], str]) -> tuple[list[Item], list[Offloaded]]:
+def _quoted(items: Sequence[Item], ref: Callable[[str, str], str]) -> tuple[list[Item], list[Offloaded]]:
+    """The items as a document quotes them, and the values of theirs that are put aside."""
     kept: list[Item] = []
     aside: list[Offloaded] = []
+
+    def quoted(item: Item, name: str, said: str) -> str:
+        if not offload.is_oversized(said):
+            return structure.quoted(said)
+        reference = ref(item.id, name)
+        aside.append(Offloaded(ref=reference, item=item.id, field=name, size=len(said)))
+        return offload.placeholder(said, reference)
+
     for item in items:
-        text, fields = item.text, item.fields
-        if offload.is_oversized(text):
-            name = ref(item.id, "text")
-            aside.append(Offloaded(ref=name, item=item.id, field="text", size=len(text)))
-            text = offload.placeholder(text, name)
+        text, fields = quoted(item, "text", item.text), item.fields
+        if item.lead and item.is_part:
+            text = structure.spoken(text)
         for key, value in item.fields.items():
-            if isinstance(value, str):
-                said = value
-            elif value is None or isinstance(value, int | float):
+            if value is None or isinstance(value, int | float):
                 continue
-            else:
-                said = canonical.dumps(value)
-            if offload.is_oversized(said):
-                name = ref(item.id, key)
-                aside.append(Offloaded(ref=name, item=item.id, field=key, size=len(said)))
-                fields = {**fields, key: offload.placeholder(said, name)}
+            said = value if isinstance(value, str) else canonical.dumps(value)
+            if (instead := quoted(item, key, said)) is not said:
+                fields = {**fields, key: instead}
         same = text is item.text and fields is item.fields
         kept.append(item if same else replace(item, text=text, fields=fields))
     return kept, aside

@@ -13,6 +13,7 @@ from ukai import store
 from ukai.context import counted, passages, reading, rows, view
 from ukai.context.clause import CompiledScope
 from ukai.context.item import Item
+from ukai.context.render import structure
 from ukai.context.strategies.asked import Candidate
 from ukai.graph import schema
 
@@ -70,6 +71,7 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
         )
     if len(wanted) == (c is not None):
         return
+    speaking = kind.passages.source if kind and kind.passages and kind.passages.speaker else None
     for p in parts:
         if view.is_a_part(kind, p.field, p.part) and (c := wanted.get(f"{name}/{view.part_of(p.part)}")) is not None:
             yield Item(
@@ -78,7 +80,7 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
                 kind=f"{record.type}/{p.part.partition('/')[0]}",
                 parent=name,
                 text=p.text,
-                lead=p.lead,
+                lead=p.lead or (structure.UNNAMED if p.field == speaking else ""),
                 schema_hash=schema_hash,
                 at=p.at or shown.at,
                 order=p.ordinal,

@@ -19,7 +19,7 @@ from ukai.access import ALL, OwningEdge, Record, Rights
 from ukai.context import rows
 from ukai.context.scope import Scope, is_expression
 from ukai.graph import schema
-from ukai.kit import canonical, glob, handle
+from ukai.kit import canonical, glob, handle, unicode
 
 _Fits = Callable[[str], object] | None
 TOGETHER = 500
@@ -259,8 +259,9 @@ def _places(globs: Sequence[str]) -> Iterator[rows.Clause]:
     """True for what one of `globs` covers, in forms that the index over paths is entered with where there are any.
 
     PostgreSQL keeps 32 compiled expressions: a list of more would be compiled anew for every row, so that many patterns
-    become one.
+    become one. What no path can hold covers none.
     """
+    globs = [g for g in globs if unicode.is_storable(g)]
     plain = [g for g in globs if not is_expression(g)]
     open_ended = [g.removesuffix("/**") for g in plain if g.endswith("/**")]
     literal = [g for g in plain if not g.endswith("/**")]

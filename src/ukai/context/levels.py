@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from ukai.context.item import Item
+from ukai.context.render import structure
 from ukai.context.subject import Subject
 from ukai.kit import canonical
 
@@ -87,7 +88,11 @@ def _lead(subject: Subject) -> str:
 
 def _matched(subject: Subject) -> str:
     """With what the elements say that found the subject."""
-    found = [f"{n}: {e.text}" for n, e in zip(subject.names, subject.elements, strict=True) if e.text and e.why]
+    found = [
+        f"{n}: {structure.inset(e.text)}"
+        for n, e in zip(subject.names, subject.elements, strict=True)
+        if e.text and e.why
+    ]
     return _joined(_lead(subject), *found)
 
 
@@ -102,7 +107,7 @@ def _elements(subject: Subject) -> str:
     if not subject.elements:
         return text
     told = [
-        " — ".join(filter(None, (f"{n} {_type(e.fields)}".rstrip() + _more(e), e.text)))
+        " — ".join(filter(None, (f"{n} {_type(e.fields)}".rstrip() + _more(e), structure.inset(e.text))))
         for n, e in zip(subject.names, subject.elements, strict=True)
         if n not in text or e.text not in text
     ]
@@ -112,14 +117,20 @@ def _elements(subject: Subject) -> str:
 def _full(subject: Subject, told: Collection[str]) -> str:
     item = subject.item
     if not item.fields:
-        return _elements(subject)
+        return _behind(subject)
     stands = f"{item.path}\n{item.title}\n{item.lead}\n{item.text}"
     lines: list[str] = []
     for key, value in sorted(item.fields.items()):
         said = plain(value)
         if key not in told and said not in stands:
-            lines.append(f"{key}: {said}")
-    return _joined(*lines, _elements(subject))
+            lines.append(f"{key}: {structure.inset(said)}")
+    return _joined(*lines, _behind(subject))
+
+
+def _behind(subject: Subject) -> str:
+    """What stands behind the fields."""
+    text = _elements(subject)
+    return text if subject.item.is_part else structure.after_fields(text)
 
 
 def plain(value: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ukai.context.render import structure
+
 ABOVE = 20_000
 """Characters: about the 5,000 tokens above which a section is exploded."""
 BEGINNING = 400
@@ -14,4 +16,4 @@ def is_oversized(text: str) -> bool:
 
 def placeholder(text: str, ref: str) -> str:
     """What stands in the document instead of `text`."""
-    return f"{text[:BEGINNING].rstrip()} [... {len(text):,} characters; the whole: fetch_offloaded {ref}]"
+    return f"{structure.quoted(text[:BEGINNING].rstrip())} {structure.aside(len(text), ref)}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from ukai.context.item import Item
+from ukai.context.render import structure
 from ukai.kit import light
 
 
@@ -28,7 +29,8 @@ class Subject:
     def names(self) -> tuple[str, ...]:
         """What its elements are called inside it: `customers.email` is `email`."""
         own = f"{self.name}."
-        return tuple((e.title or e.path.rpartition("/")[2]).removeprefix(own) for e in self.elements)
+        called = [structure.line(e.title or e.path.rpartition("/")[2]) for e in self.elements]
+        return tuple([name.removeprefix(own) for name in called])
 
 
 def of(items: Iterable[Item]) -> list[Subject]:

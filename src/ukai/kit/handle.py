@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
+
+from ukai.kit import unicode
 
 _ENCODE = re.compile(r"[%:/#\x00-\x20\x7f]")
-_WHOLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)#([^\s/#]+)((?:/[^\s/#]+)*)\Z")
+_TYPE = "[A-Za-z_][A-Za-z0-9_]*"
+_PART = r"[^\s/#\x00\ud800-\udfff]+"
+_WHOLE = re.compile(rf"({_TYPE})#({_PART})((?:/{_PART})*)\Z")
+_SHOWN = re.compile(rf"[\[\]\s]|{unicode.UNSEEN.pattern}")
+IN_BRACKETS = re.compile(rf"\[{_TYPE}#[^\s\[\]]+\]")
+"""A handle as documents and answers have it, where `shown` wrote it."""
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -36,11 +43,17 @@ class Handle:
 
 
 def parse(text: str) -> Handle | None:
-    """The handle that `text` writes, or None when it writes none (`Type#key`, `Type#key/part/..`)."""
+    """The handle that `text` writes, or None when it writes none (`Type#key`, `Type#key/part/..`).
+
+    A key in which more is percent-encoded than has to be (`shown`) is the key as it is stored.
+    """
     found = _WHOLE.match(text)
     if found is None:
         return None
-    return Handle(type=found[1], key=found[2], part=tuple(map(unquote, found[3].split("/")[1:])))
+    key = found[2]
+    if "%" in key:
+        key = key_of(map(unquote, key.split(":")))
+    return Handle(type=found[1], key=key, part=tuple(map(unquote, found[3].split("/")[1:])))
 
 
 def key_of(values: Iterable[object]) -> str:
@@ -51,3 +64,10 @@ def key_of(values: Iterable[object]) -> str:
 def encoded(value: str) -> str:
     """`value` with the characters that separate parts of a handle (and white space) percent-encoded as UTF-8."""
     return _ENCODE.sub(lambda m: f"%{ord(m.group()):02X}", value)
+
+
+def shown(written: str) -> str:
+    """A written handle as it can stand between brackets in a text: on one line, in one direction. `parse` reads it."""
+    if written.isascii() and "[" not in written and "]" not in written:
+        return written
+    return _SHOWN.sub(lambda m: quote(m.group(), safe=""), written)

@@ -14,6 +14,7 @@ from ukai.context import assembly, cut, levels
 from ukai.context.item import Item
 from ukai.context.recall.memory import Counted, Embed, Memory
 from ukai.context.recall.outside import Case, Corpus
+from ukai.context.render import structure
 from ukai.context.sections import Unit
 
 SEEDS = 3
@@ -172,7 +173,7 @@ def is_usable(item: Item, names: Sequence[str], told: str) -> bool:
     """Whether its text stands in what is told of it in full; of a table, each of the columns' `names` as a word."""
     if item.kind == "table" and names:
         return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", told) for name in names)
-    return item.text in told
+    return item.text in told or structure.inset(item.text) in told
 
 
 def held(case: Case, documents: Mapping[int, Shown]) -> Held:

@@ -20,14 +20,12 @@ from typing import Any
 
 from ukai.context import levels
 from ukai.context.item import Item
-from ukai.context.render import alike, naming
+from ukai.context.render import alike, naming, structure
 from ukai.context.sections import Unit
 
 Body = Callable[[Unit, str, Collection[str]], str]
 """A unit's body at a level, without the fields that its heading tells: `levels.body` of its first member, or what a
 template makes of it."""
-ALSO = "also here: "
-GIVEN = "already given above: "
 SHORT_LEAD = 6
 """Speakers with longer names stand by their initials where that saves much."""
 SAVES = 8
@@ -70,7 +68,7 @@ class Group:
 
     def heading(self, number: int, *, told: str) -> str:
         """With the number under which it opened, and what is told of it where something stands there."""
-        return f"\n## {number}. {self.place}{told}\n"
+        return structure.section(number, f"{structure.line(self.place)}{told}")
 
 
 def _shape(place: str, units: Sequence[Unit]) -> Shape:
@@ -118,13 +116,13 @@ def _abbreviations(lead: str) -> list[str]:
 def _group(shape: Shape, items: Mapping[str, Item]) -> Group:
     whole, part = items.get(shape.whole), items.get(shape.part)
     leads = [(items[id].lead, free) for id, free in shape.speakers]
-    initials = {lead: _abbreviations(lead)[free] for lead, free in leads}
-    told = [f" {whole.title} [{whole.id}]"] if whole else []
+    initials = {lead: structure.speaker(_abbreviations(lead)[free]) for lead, free in leads}
+    told = [f" {structure.line(whole.title)} {structure.bracketed(whole.id)}"] if whole else []
     told += [f" · {shape.kind}"] if shape.kind else []
     if part:
-        told += [f" · {k}: {levels.plain(part.fields[k])}" for k in shape.shared]
+        told += [f" · {k}: {structure.line(levels.plain(part.fields[k]))}" for k in shape.shared]
         told += [f" · {part.at.date().isoformat()}"] if shape.is_dated and part.at else []
-    told += [f" · {short} = {lead}" for lead, short in initials.items()]
+    told += [f" · {short} = {structure.line(lead)}" for lead, short in initials.items()]
     return Group(place=shape.place, told="".join(told), initials=initials)
 
 
@@ -189,16 +187,17 @@ class Layout:
     def _written(self, unit: Unit, level: str) -> str:
         item = unit.item
         if item.is_part:
-            lead = self.group(unit.place).initials.get(item.lead, item.lead)
+            lead = self.group(unit.place).initials.get(item.lead) or structure.speaker(item.lead)
             own = self._body(unit, level, self.shape(unit.place).shared) if level == levels.FULL else ""
-            return f"{lead}: {own}\n" if lead else f"{own}\n"
+            return structure.part(lead, own)
         name = self.name(unit)
         if level == levels.IDENTITY:
             return f"{name}, "
         body = self._body(unit, level, ())
         if not body:
-            return f"- {name}\n"
-        return f"- {name}: {body}\n" if level == levels.NAMES and "\n" not in body else f"### {name}\n{body}\n"
+            return structure.entry(name)
+        is_short = level == levels.NAMES and "\n" not in body
+        return structure.entry(name, body) if is_short else structure.thing(name, body)
 
     def is_given(self, unit: Unit, level: str) -> bool:
         """The conversation has all of it at this level or above, and more than its name: a pointer is enough."""
@@ -263,7 +262,7 @@ class Page:
         if not self._stand[unit.place]:
             added += self._layout.group(unit.place).told
         if before is None and level == levels.IDENTITY and not self._listed[unit.place]:
-            added += f"{ALSO}\n"
+            added += f"{structure.ALSO}\n"
         added += self._next(unit, level)[0]
         if unit.item.is_part:
             more, less = self._numbers(unit)
@@ -320,7 +319,7 @@ class Page:
         pointed = self._pointed.get(unit.place)
         said = naming.pointers(s.item.id for s in unit.subjects)
         if not pointed:
-            return f"{GIVEN}{said} with {{}}\n"
+            return f"{structure.GIVEN}{said} with {{}}\n"
         if any(near in pointed for near in self._layout.around.get(unit.id, ())):
             return ""
         return f",{said[len(os.path.commonprefix([said, next(iter(pointed))])) :]}"  # noqa: RUF071
@@ -372,7 +371,7 @@ class Page:
         said = [f"as {name}"]
         said += [f"also {', '.join(more)}"] if more else []
         said += [f"without {', '.join(less)}"] if less else []
-        return f"- {self._layout.name(unit)}: {'; '.join(said)}\n"
+        return structure.entry(self._layout.name(unit), "; ".join(said))
 
     def text(self) -> str:
         """The whole document."""
@@ -401,7 +400,7 @@ class Page:
             lines.append(self._number(u) + self._standing(u, self.levels[u.id]))
         if listed:
             names = "".join(self._layout.block(u, levels.IDENTITY) for u in sorted(listed, key=_natural))
-            lines.append(f"{ALSO}{names.removesuffix(', ')}\n")
+            lines.append(f"{structure.ALSO}{names.removesuffix(', ')}\n")
         return "".join(lines)
 
     def _number(self, unit: Unit) -> str:
@@ -421,7 +420,7 @@ def _pointing(units: Mapping[str, Unit]) -> str:
     """The line of what the conversation was given."""
     if not units:
         return ""
-    return f"{GIVEN}{naming.pointers(s.item.id for u in units.values() for s in u.subjects)}\n"
+    return f"{structure.GIVEN}{naming.pointers(s.item.id for u in units.values() for s in u.subjects)}\n"
 
 
 def _neighbours(units: Sequence[Unit]) -> dict[str, tuple[str | None, str | None]]:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from ukai.context.render import structure
 from ukai.context.subject import Subject
+from ukai.kit import handle
 
 _PLAIN = re.compile(r"[^0-9a-z]+")
 _SEAM = re.compile(r".*[#/:_.-]")
@@ -22,7 +24,8 @@ def name(subject: Subject) -> str:
         place, last = _place(item.path)
         if title.replace(" ", "") not in place:
             said = item.title if last in title else f"{said} · {item.title}"
-    return _on_one_line(f"{said} [{item.id}]" if "#" in item.id else said)
+    said = structure.line(said)
+    return f"{said} {structure.bracketed(item.id)}".lstrip() if "#" in item.id else said
 
 
 def family(names: Sequence[str]) -> str:
@@ -30,7 +33,7 @@ def family(names: Sequence[str]) -> str:
 
     A range stands for every whole number in it, each of which is a member: nothing is left out and nothing is added.
     """
-    names = [_on_one_line(n) for n in names]
+    names = [structure.line(n) for n in names]
     if len(names) == 1:
         return names[0]
     start = os.path.commonprefix(list(names))  # noqa: RUF071 - character by character is meant
@@ -43,7 +46,7 @@ def pointers(ids: Iterable[str]) -> str:
     """Handles on one line, those of one type and the parts of one record together: `Call#a with turn/{1-4,9}`."""
     wholes: dict[str, list[str]] = {}
     parts: dict[str, dict[str, list[str]]] = {}
-    for id in sorted(ids):
+    for id in sorted(map(handle.shown, ids)):
         whole, _, part = id.partition("/")
         if part:
             parts.setdefault(whole, {}).setdefault(part.rpartition("/")[0], []).append(part)
@@ -96,11 +99,6 @@ def _ranges(ends: Sequence[str]) -> list[str]:
 
 def _range(first: str, last: str) -> str:
     return first if first == last else f"{first}-{last}"
-
-
-def _on_one_line(text: str) -> str:
-    """A name that holds a line break must not begin a line of the document."""
-    return " ".join(text.split())
 
 
 @lru_cache(maxsize=16_384)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from ukai.context import levels
-from ukai.context.render import sandbox
+from ukai.context.render import sandbox, structure
 from ukai.context.sections import Unit
 from ukai.kit import suggest
 from ukai.kit.document import Document, pointer
@@ -89,7 +89,9 @@ class Bodies:
             ],
         }
         try:
-            return sandbox.shared().rendered(self._shelf.sources[key], given).strip("\n"), ""
+            made = sandbox.shared().rendered(self._shelf.sources[key], given).strip("\n")
+            # What it joins may read as the composer's again.
+            return structure.quoted(made, own=structure.asides([item.text, *item.fields.values()])), ""
         except sandbox.TooMuch:
             return None, "it cannot be rendered: it does too much, or makes too long a text"
         except sandbox.Unreadable as error:

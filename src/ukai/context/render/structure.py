@@ -1,0 +1,170 @@
+"""What the composer itself writes into a document, and how what it quotes is kept apart from that (E6, E7).
+
+    ## 2. firms · Firm                       a section
+    ### Alder [Firm#alder]                   a thing: fields, then its text
+    - Memo 3 [Memo#3]: as Memo 2             a thing on one line
+    already given above: Memo#{1,2}          those that the conversation holds
+    also here: Birch [Firm#birch]            those that are only named
+    14 Ada: Why?                             a part: number, speaker, text
+
+Whoever writes a record writes nothing of this. A name is one line and holds no handle. What would begin another field
+or another turn is set in. Of a text the lines that read like any of the above begin with a backslash; every other one
+stands as it is. What is recognised is made of what is written, so that one does not change without the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from ukai.kit import handle, unicode
+
+SECTION = "## "
+THING = "### "
+ENTRY = "- "
+ALSO = "also here: "
+GIVEN = "already given above: "
+_ASIDE = ("[... ", " characters; the whole: fetch_offloaded ")
+UNNAMED = "?"
+"""Who speaks where nothing says it and others have names: what they say does not begin a line either."""
+INSET = "  "
+"""Before a line that goes on with the value of a field, or with what somebody says."""
+LONGEST_SPEAKER = 80
+"""Characters. Source of both: none, a choice."""
+
+_ASIDES = re.compile(r"(?<!\\)" + r"([\d,.]+)".join(map(re.escape, _ASIDE)) + r"[^\s\[\]]*\]?")
+
+
+def _begins(mark: str) -> str:
+    return rf"{re.escape(mark.strip())}\s+"
+
+
+_OURS = re.compile(
+    rf"{_begins(SECTION)}\d+\.|(?:{_begins(THING)}|{_begins(ENTRY)}).*(?<!\\){handle.IN_BRACKETS.pattern}"
+    rf"|{re.escape(ALSO.strip())}|{re.escape(GIVEN.strip())}"
+)
+_FETCH = _ASIDE[1].split()[-1]
+_OPENS = re.compile(rf"#|{_begins(ENTRY)}|{re.escape(ALSO.strip())}|{re.escape(GIVEN.strip())}")
+_TURN = re.compile(rf"\s?\S[^:]{{0,{LONGEST_SPEAKER}}}:(?:\s|\Z)")
+_FIELD = re.compile(r"[a-z_]\w*: ")
+
+
+def section(number: int, said: str) -> str:
+    """The heading of a section."""
+    return f"\n{SECTION}{number}. {said}\n"
+
+
+def thing(name: str, body: str) -> str:
+    """A thing with what is said of it, in lines of their own."""
+    return f"{THING}{name}\n{body}\n"
+
+
+def entry(name: str, said: str = "") -> str:
+    """A thing on one line."""
+    return f"{ENTRY}{name}: {said}\n" if said else f"{ENTRY}{name}\n"
+
+
+def part(lead: str, text: str) -> str:
+    """A part with who says it; what stands before it is its number."""
+    return f"{lead}: {text}\n" if lead else f"{text}\n"
+
+
+def bracketed(written: str) -> str:
+    """A handle as it stands behind a name."""
+    return f"[{handle.shown(written)}]"
+
+
+def aside(size: int, ref: str) -> str:
+    """In place of so many characters that are put aside."""
+    return f"{f'{size:,}'.join(_ASIDE)}{ref}]"
+
+
+def asides(texts: Iterable[object]) -> frozenset[str]:
+    """What `aside` wrote into these."""
+    return frozenset(m.group() for t in texts if isinstance(t, str) and _FETCH in t for m in _ASIDES.finditer(t))
+
+
+def line(name: str) -> str:
+    """A name, a place or a value as part of a line that is the composer's: it ends no line and names no record."""
+    if name.isidentifier() and name.isascii():  # most are
+        return name
+    said = " ".join(unicode.shown(name).split())
+    if "[" in said:
+        said = _ASIDES.sub(r"\\\g<0>", handle.IN_BRACKETS.sub(r"\\\g<0>", said))
+    return said
+
+
+def speaker(name: str) -> str:
+    """Who speaks, at the beginning of a line. Nobody where there is no name at all: what has parts may be a text."""
+    if not name:
+        return ""
+    said = line(name) or UNNAMED
+    if len(said) > LONGEST_SPEAKER:
+        said = said[: LONGEST_SPEAKER - 1] + "…"
+    return f"\\{said}" if _OPENS.match(said) else said
+
+
+def quoted(text: str, *, own: Collection[str] = ()) -> str:
+    """A text as it stands in a document: its own lines that read as the composer's begin with a backslash.
+
+    `own` are asides that are the composer's.
+    """
+    is_hidden = unicode.has_unseen(text)
+    if not (is_hidden or _may_read_as_ours(text)):
+        return text
+    return "".join([_quoted(one, own, is_hidden=is_hidden) for one in text.splitlines(keepends=True)])
+
+
+def inset(value: str) -> str:
+    """The value of a field: the lines after the first do not begin where a field does."""
+    return INSET.join(value.splitlines(keepends=True)) if _has_lines(value) else value
+
+
+def spoken(text: str) -> str:
+    """What somebody says: no line of it begins as somebody else's does."""
+    if not _has_lines(text):
+        return text
+    first, *others = text.splitlines(keepends=True)
+    return first + "".join([INSET + one if _TURN.match(_read(one)) else one for one in others])
+
+
+def after_fields(text: str) -> str:
+    """The text of a thing, which stands behind its fields and is none of them."""
+    return f"\n{text}" if _FIELD.match(text) else text
+
+
+def _has_lines(text: str) -> bool:
+    return len(text.splitlines()) > 1
+
+
+def _may_read_as_ours(text: str) -> bool:
+    """False for most: then no line has to be looked at."""
+    return (
+        "##" in text or ("#" in text and "[" in text) or ALSO.strip() in text or GIVEN.strip() in text or _FETCH in text
+    )
+
+
+def _quoted(one: str, own: Collection[str], *, is_hidden: bool) -> str:
+    read = _read(one) if is_hidden else one
+    begin = len(read) - len(read.lstrip())
+    is_ours = _OURS.match(read, begin) is not None
+    if not is_ours and _FETCH not in read:
+        return one
+    said = "".join(_without_asides(read, own))
+    if is_ours:
+        return f"{said[:begin]}\\{said[begin:]}"
+    return one if said == read else said
+
+
+def _without_asides(read: str, own: Collection[str]) -> Iterator[str]:
+    at = 0
+    for found in _ASIDES.finditer(read):
+        yield read[at : found.start()]
+        yield found.group() if found.group() in own else f"\\{found.group()}"
+        at = found.end()
+    yield read[at:]
+
+
+def _read(one: str) -> str:
+    """A line as it is read: without what does not show."""
+    return unicode.UNSEEN.sub("", one) if unicode.has_unseen(one) else one
