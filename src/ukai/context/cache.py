@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from ukai import store
@@ -25,10 +25,19 @@ from ukai.kit import canonical
 from ukai.llm.cache import Cache
 
 MEMORY = 512 * 2**20
-"""Bytes of views that one process keeps; the one that was not asked for longest goes first."""
+"""Bytes of views and answers that one process keeps; the one that was not asked for longest goes first."""
 
 ANSWERS = 64
 """Questions of one view whose candidates are kept."""
+
+
+class Weighed(Protocol):
+    """What is kept for a question."""
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory beside its view, roughly."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +59,22 @@ class _Kept:
     """Where the graph was when the view was last found to be true."""
     position: str
     """The same as one word; empty: not to be relied on."""
-    answers: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict[Hashable, Any])
+    answers: OrderedDict[Hashable, Weighed] = field(default_factory=OrderedDict[Hashable, Weighed])
     """What retrieval came to, by question: ids and scores."""
+
+    @property
+    def nbytes(self) -> int:
+        """What the answers take."""
+        return sum(found.nbytes for found in self.answers.values())
 
 
 class Answers:
     """What retrieval came to for a view, by question. Nothing is kept where nothing may be relied on."""
 
-    def __init__(self, kept: OrderedDict[Hashable, Any] | None, position: str) -> None:
-        self._kept = kept
+    def __init__(
+        self, kept: OrderedDict[Hashable, Weighed] | None, position: str, *, fit: Callable[[], None] = lambda: None
+    ) -> None:
+        self._kept, self._fit = kept, fit
         self.position = position
         """Where the graph was; empty: what is kept is true in the snapshot of `get` alone."""
 
@@ -66,12 +82,13 @@ class Answers:
         """What was found before; None where nothing is known."""
         return None if self._kept is None else self._kept.get(question)
 
-    def keep(self, question: Hashable, found: Any) -> None:
+    def keep(self, question: Hashable, found: Weighed) -> None:
         """Remember ids and scores."""
         if self._kept is not None:
             self._kept[question] = found
             while len(self._kept) > ANSWERS:
                 self._kept.popitem(last=False)
+            self._fit()
 
 
 class Views:
@@ -155,7 +172,7 @@ class Views:
         self._kept.move_to_end(name)
         # Vectors that are still missing come without a change of the graph.
         is_waiting = kept.view.vectors is not None and kept.view.missing
-        return Answers(kept.answers, "" if is_waiting else kept.position)
+        return Answers(kept.answers, "" if is_waiting else kept.position, fit=self._fit)
 
     async def hold(self, tx: store.Transaction, answers: Answers) -> bool:
         """Whether nothing has changed from when the view of these answers was made until now."""
@@ -177,16 +194,23 @@ class Views:
     def _keep(self, name: str, kept: _Kept) -> None:
         self._kept[name] = kept
         self._kept.move_to_end(name)
-        while len(self._kept) > 1 and self._size > self._memory:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Give up what was not asked for longest: views with their answers, of the last one the answers alone."""
+        while len(self._kept) > 1 and self.nbytes > self._memory:
             self._kept.popitem(last=False)
+        for last in self._kept.values():
+            while last.answers and self.nbytes > self._memory:
+                last.answers.popitem(last=False)
 
     @property
-    def _size(self) -> int:
+    def nbytes(self) -> int:
         """Bytes that are kept, what several views have in common once."""
         parts: dict[int, int] = {}
         for kept in self._kept.values():
             parts |= kept.view.parts
-        return sum(parts.values())
+        return sum(parts.values()) + sum(kept.nbytes for kept in self._kept.values())
 
 
 def key_of(scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache | None) -> str:

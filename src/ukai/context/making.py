@@ -52,6 +52,10 @@ from ukai.kit import canonical, handle, words
 from ukai.llm import tokens
 from ukai.store.failures import DatabaseAway
 
+CANDIDATE, LINE, UNIT, HELD = 180, 500, 250, 400
+"""Bytes of a candidate; of a thing in a report with its line in the report's text; of one in a document; of one that a
+conversation was given. Source: measured, as `tests/context/test_memory.py` does."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
@@ -90,6 +94,28 @@ class Drawn:
     wanted: tuple[Candidate, ...]
     """Whose words it needs."""
     shelf: templates.Shelf
+    held: int
+    """How many things were given before: they are part of what it is kept under."""
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory, roughly; the report's text stands beside the report."""
+        report = self.report
+        told, stand = len(report.ranking) + len(report.dropped), len(self.outline.units) + len(report.shown)
+        return LINE * told + UNIT * (stand + len(report.found) // 4) + HELD * self.held
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retrieved:
+    """What retrieval came to for a question."""
+
+    graph: Sequence[retrieval.Step]
+    candidates: Sequence[Candidate]
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory, roughly."""
+        return CANDIDATE * len(self.candidates)
 
 
 async def made_of(
@@ -256,7 +282,8 @@ class _Call:
     def _drawing(self, assembled: assembly.Assembled, report: Report, near: Sequence[Candidate]) -> Drawn:
         needed = assembled.outline.items
         wanted = tuple(c for c in near if c.id in needed)
-        return Drawn(outline=assembled.outline, report=report, wanted=wanted, shelf=self.library.shelf)
+        held = len(self.given)
+        return Drawn(outline=assembled.outline, report=report, wanted=wanted, shelf=self.library.shelf, held=held)
 
     def _again(self, drawn: Drawn, items: Sequence[Item]) -> Made:
         """The same document of the words that may be read now."""
@@ -274,13 +301,15 @@ class _Call:
         """What retrieval comes to: anew, or as it did for the same question while nothing has changed since."""
         if self.past is not None:
             return await retrieval.run(ask, self.strategies, without=self.past.without | self.late)
-        known = answers.get(self.question)
+        known: Retrieved | None = answers.get(self.question)
         if known is None:
-            graph, candidates = known = await retrieval.run(ask, self.strategies, without=self.late)
+            graph, candidates = await retrieval.run(ask, self.strategies, without=self.late)
             self.late |= {s.strategy for s in graph if s.timed_out}
             if _is_whole(graph):
-                answers.keep(self.question, ([replace(step, ms=0.0) for step in graph], candidates))
-        return known
+                untimed = [replace(step, ms=0.0) for step in graph]
+                answers.keep(self.question, Retrieved(graph=untimed, candidates=candidates))
+            return graph, candidates
+        return known.graph, known.candidates
 
     async def _ranked(self, ask: Asked, items: Sequence[Item], *, is_all: bool) -> ranking.Ranked:
         found = ranking.Found(
