@@ -180,7 +180,7 @@ def test_the_command_line_names_a_ranker_and_says_why_no_model_was_needed(ukai: 
 
     assert made["report"]["graph"][-1] == {
         "strategy": "rank", "fired": False, "candidates": 0, "timed_out": False, "capped": False,
-        "way": "not needed: everything fits",
+        "way": "not needed: everything fits", "ms": 0.0,
     }  # fmt: skip
     assert "rank" in "\n".join(context.lines(made["report"]))
     assert "Did you mean 'quick'?" in refused

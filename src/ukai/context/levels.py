@@ -65,7 +65,7 @@ def _more(element: Item) -> str:
     """What else its fields say."""
     stands = f"{element.path}\n{element.title}\n{element.text}"
     said = ((k, plain(v)) for k, v in sorted(element.fields.items()) if k not in _TYPES)
-    more = ", ".join(f"{k}: {v}" for k, v in said if v not in stands)
+    more = ", ".join(f"{k}: {structure.inset(v)}" for k, v in said if v not in stands)
     return f" ({more})" if more else ""
 
 
@@ -75,7 +75,7 @@ def types(subject: Subject) -> tuple[str, ...]:
 
 
 def _type(fields: Mapping[str, object]) -> str:
-    return str(next((fields[k] for k in _TYPES if fields.get(k)), ""))
+    return structure.inset(str(next((fields[k] for k in _TYPES if fields.get(k)), "")))
 
 
 def _lead(subject: Subject) -> str:
