@@ -159,7 +159,7 @@ class Cache:
 
 
 def _is_finite(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
-    return np.isfinite(vectors).all(axis=1)
+    return np.logical_and.reduce(np.isfinite(vectors), axis=1)
 
 
 def is_vector(raw: bytes, dimensions: int) -> bool:
