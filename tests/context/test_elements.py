@@ -149,3 +149,16 @@ async def test_texts_and_very_many_children_are_read_by_themselves(
     assert MOST > 2
     assert "[Column#main:customers:email]" in (await compose(w, ANN, QUESTION, SHOP)).text
     assert set(STRATEGIES) == {s.strategy for s in (await compose(w, ANN, QUESTION, SHOP)).report.graph}
+
+
+async def test_a_word_names_no_table_and_no_column_and_a_handle_does(database: store.Database):
+    w = await shop(database)
+    await w.write(*world.table("LEFT", "CUSTOMERS TEXT"))
+    await w.follow()
+
+    async def named(question: str) -> int:
+        made = await compose(w, ANN, question, SHOP)
+        return next(s for s in made.report.graph if s.strategy == "entity").candidates
+
+    assert await named("Which customers left?") == 0
+    assert await named("What is in Table#main:orders?") == 1

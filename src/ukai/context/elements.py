@@ -46,6 +46,8 @@ class Folded:
     view: View
     wholes: Mapping[UUID, Wholes] = field(default_factory=dict[UUID, Wholes])
     """Record -> it and its siblings of one shape, each with what it consists of."""
+    things: frozenset[UUID] = frozenset()
+    """All that consist of others, and these."""
 
 
 _KNOWN: WeakKeyDictionary[View, tuple[Mapping[str, frozenset[str]], Folded | None]] = WeakKeyDictionary()
@@ -113,6 +115,7 @@ def _folded(view: View, below: Mapping[int, list[int]]) -> Folded:
     group = np.zeros(view.size, np.int32) if corpus.group is None else corpus.group
     waiting, at_last = np.array(view.waiting, np.int64), place[owner].tolist()
     return Folded(
+        things=frozenset(entries[r].node for at, rows in below.items() for r in (at, *rows)),
         wholes={
             entries[at].node: tuple((entries[m], tuple(entries[r] for r in below[m])) for m in members)
             for at, members in families.items()

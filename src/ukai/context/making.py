@@ -427,6 +427,7 @@ async def asked_of(
         view=found.view,
         ann=ann,
         wholes=found.wholes,
+        things=found.things,
     )
 
 

@@ -71,6 +71,8 @@ class Asked:
     view: View
     wholes: Mapping[UUID, Wholes] = field(default_factory=dict[UUID, Wholes])
     """Records of the view that stand for others, too: their elements, and siblings that are like them."""
+    things: frozenset[UUID] = frozenset()
+    """What consists of others, and these: words find them, for they are called as all things are, `DATE`, `ORDERS`."""
     named: Sequence[names.Named] = ()
     owned: frozenset[UUID] = frozenset()
     """The named records and what they own."""

@@ -22,7 +22,8 @@ MOST_OWNED = 5_000
 
 async def find(ask: Asked) -> Sequence[int]:
     """The named records, then what they own."""
-    ask.named = await names.named(ask.tx, ask.question, reader=ask.scope, types=ask.types)
+    named = await names.named(ask.tx, ask.question, reader=ask.scope, types=ask.types)
+    ask.named = [n for n in named if n.node.id not in ask.things or "#" in n.said]
     if not ask.named:
         return []
     ids = [n.node.id for n in ask.named]
