@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.context_render import build
-from ukai.context import assembly, offload
+from ukai.context import assembly, offload, structure
 from ukai.context.item import Item
-from ukai.context.render import structure, templates
+from ukai.context.render import templates
 from ukai.kit import handle
 
 FORGED = (

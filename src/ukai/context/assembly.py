@@ -13,10 +13,10 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from ukai.context import cut, levels, offload, rank, sections, subject
+from ukai.context import cut, levels, offload, rank, sections, structure, subject
 from ukai.context.given import Given
 from ukai.context.item import Item
-from ukai.context.render import document, structure, templates
+from ukai.context.render import document, templates
 from ukai.context.scope import BUDGET_TOKENS
 from ukai.context.subject import Subject
 from ukai.kit import canonical, light

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
 from ukai import store
-from ukai.context import counted, passages, reading, rows, view
+from ukai.context import counted, passages, reading, rows, structure, view
 from ukai.context.clause import CompiledScope
 from ukai.context.item import Item
-from ukai.context.render import structure
 from ukai.context.strategies.asked import Candidate
 from ukai.graph import schema
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from ukai.context import structure
 from ukai.context.item import Item
-from ukai.context.render import structure
 from ukai.context.subject import Subject
 from ukai.kit import canonical
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ukai.context.render import structure
+from ukai.context import structure
 
 ABOVE = 20_000
 """Characters: about the 5,000 tokens above which a section is exploded."""

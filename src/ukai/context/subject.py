@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
+from ukai.context import structure
 from ukai.context.item import Item
-from ukai.context.render import structure
 from ukai.kit import light
 
 

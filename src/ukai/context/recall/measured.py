@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ukai.context import assembly, cut, levels
+from ukai.context import assembly, cut, levels, structure
 from ukai.context.item import Item
 from ukai.context.recall.memory import Counted, Embed, Memory
 from ukai.context.recall.outside import Case, Corpus
-from ukai.context.render import structure
 from ukai.context.sections import Unit
 
 SEEDS = 3

@@ -18,9 +18,9 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ukai.context import levels
+from ukai.context import levels, structure
 from ukai.context.item import Item
-from ukai.context.render import alike, naming, structure
+from ukai.context.render import alike, naming
 from ukai.context.sections import Unit
 
 Body = Callable[[Unit, str, Collection[str]], str]

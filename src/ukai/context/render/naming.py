@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from ukai.context.render import structure
+from ukai.context import structure
 from ukai.context.subject import Subject
 from ukai.kit import handle
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from ukai.context import levels
-from ukai.context.render import sandbox, structure
+from ukai.context import levels, structure
+from ukai.context.render import sandbox
 from ukai.context.sections import Unit
 from ukai.kit import suggest
 from ukai.kit.document import Document, pointer
