@@ -58,6 +58,14 @@ async def seen(w: world.World, views: cache.Views, who: str, scope: Scope) -> Vi
     return found
 
 
+async def linked(w: world.World, seen: View) -> list[list[int]]:
+    """Pairs of rows with an edge from one to the other, asked for one by one."""
+    async with w.db.snapshot() as tx:
+        ends = await tx.fetch("select src, dst from edge where alive")
+    rows = [[seen.nodes.get(node) for node in pair] for pair in ends]
+    return [list(pair) for pair in sorted({(a, b) for a, b in rows if a is not None and b is not None})]
+
+
 def plain(value: Any) -> Any:
     """Of a view all that can be compared."""
     if isinstance(value, np.ndarray):
@@ -103,6 +111,7 @@ async def test_whatever_is_written_a_view_that_follows_is_the_one_that_is_read(
             moved, whole = await seen(w, views, who, scope), await seen(w, cache.Views(), who, scope)
             held.append((moved, plain(moved)))
             assert held[-1][1] == plain(whole), number
+            assert moved.links.T.tolist() == await linked(w, moved), number
             assert np.array_equal(moved.corpus.breadth, whole.corpus.breadth)
             assert plain(moved.cosine(question)) == plain(whole.cosine(question))
 

@@ -129,7 +129,7 @@ def everything(seen: view.View) -> bytes:
     numbers = [p.lengths for p in packed] + [
         array for p in packed for layer in p.layers for array in (layer.row, *vars(layer.of).values())
     ]
-    return said + b"".join(array.tobytes() for array in (*numbers, seen.marks, seen.edges))
+    return said + b"".join(array.tobytes() for array in (*numbers, seen.marks, seen.edges, seen.links))
 
 
 async def test_a_view_is_used_again_for_the_same_readers_of_an_unchanged_graph_and_for_nobody_else(

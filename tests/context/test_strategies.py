@@ -9,13 +9,14 @@ from dataclasses import replace
 import pytest
 
 from tests.context import world
-from tests.context.test_composing import compose
+from tests.context.test_composing import EVERYWHERE, compose
 from tests.context.test_reading import company
 from tests.context.world import ANN, MIRA
 from ukai import store
 from ukai.context import Scope, bodies, cache, index
+from ukai.context.making import asked_of
 from ukai.context.settings import DEFAULT
-from ukai.context.strategies import STRATEGIES, Asked, Candidate, Strategy
+from ukai.context.strategies import STRATEGIES, Asked, Candidate, Strategy, relations
 
 MANY = replace(DEFAULT, fetch_all=1, filter=2)
 """As if there were thousands in scope: nothing is a candidate for being there."""
@@ -162,6 +163,23 @@ async def test_the_places_of_relations_are_for_what_may_be_read(database: store.
     made = await compose(w, ANN, "Alder Works", strategies=only, settings=replace(MANY, strategy_cap=3))
 
     assert made.report.graph[1].candidates == 3
+
+
+async def test_relations_are_those_of_the_best_first_and_no_edge_to_what_is_hidden_costs_them_anything(
+    database: store.Database,
+):
+    w = await company(database)
+    await w.write(world.edge("rival", "Firm#birch", "Firm#cedar"), *world.memo("b1", "birch"))
+    async with database.snapshot() as tx:
+        ask = await asked_of(tx, world.reader(ANN).narrowed(EVERYWHERE), "x", w.library)
+    begun = [ask.view.rows[name] for name in ("Talk#t1/turn/1", "Firm#birch", "Talk#t1", "Firm#alder")]
+
+    ask.found = dict.fromkeys(begun, ("begun",))
+    found = await STRATEGIES["relations"].find(ask)  # its transaction is over: a statement would be refused
+
+    ours = ["Firm#birch", "Memo#a1", "Memo#a2", "Month#alder:2026-03", "Talk#t1"]
+    assert [ask.view.entries[row].id for row in found] == ["Firm#alder", "Memo#b1", *ours]
+    assert ask.bonus == dict.fromkeys(found, relations.AWAY)
 
 
 async def test_bodies_come_of_what_lives_and_may_be_read_whatever_was_found(database: store.Database):

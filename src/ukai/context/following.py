@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
@@ -54,18 +54,20 @@ async def followed(
     return await asyncio.to_thread(_spliced, before, fresh, gone, edges)
 
 
-async def _edges(tx: store.Transaction, before: View, fresh: View, gone: set[UUID]) -> Mapping[UUID, bytes]:
-    """What is known of the edges to others of the view, of each node where that may be something else now."""
+async def _edges(
+    tx: store.Transaction, before: View, fresh: View, gone: set[UUID]
+) -> Mapping[UUID, Sequence[tuple[UUID, int]]]:
+    """`(target, number)` of the edges to others of the view, of each node where they may be something else now."""
     came, went = fresh.nodes.keys() - gone, gone - fresh.nodes.keys()
-    found: dict[UUID, tuple[int, int]] = dict.fromkeys(fresh.nodes, (0, 0))
+    found: dict[UUID, list[tuple[UUID, int]]] = {node: [] for node in fresh.nodes}
     for source, target, number in await listing.edges_from(tx, sorted(fresh.nodes), sorted(came | went)):
-        count, numbers = found.get(source, (0, 0))
-        is_inside = target in fresh.nodes or (target in before.nodes and target not in gone)
-        found[source] = (count + 1, numbers ^ number) if is_inside else (count, numbers)
-    return {node: listing.packed_edges(*edges) for node, edges in found.items()}
+        inside = found.setdefault(source, [])
+        if target in fresh.nodes or (target in before.nodes and target not in gone):
+            inside.append((target, number))
+    return found
 
 
-def _spliced(before: View, fresh: View, gone: set[UUID], edges: Mapping[UUID, bytes]) -> View:
+def _spliced(before: View, fresh: View, gone: set[UUID], edges: Mapping[UUID, Sequence[tuple[UUID, int]]]) -> View:
     return _Splice(before, fresh, gone).view(edges)
 
 
@@ -77,6 +79,7 @@ class _Splice:
 
     def __init__(self, before: View, fresh: View, gone: set[UUID]) -> None:
         self._before, self._fresh, self._gone = before, fresh, before.standing(gone)
+        self._records = gone
         kept = np.delete(np.arange(before.size), self._gone)
         heads = kept[before.parent[kept] < 0]
         at = np.zeros(fresh.size, np.int64)
@@ -91,14 +94,14 @@ class _Splice:
         self._row = np.full(before.size + fresh.size, -1, np.int64)
         self._row[self._order] = np.arange(len(self._order))
 
-    def view(self, changed: Mapping[UUID, bytes]) -> View:
+    def view(self, changed: Mapping[UUID, Sequence[tuple[UUID, int]]]) -> View:
         """The whole of it."""
         before, fresh, order = self._before, self._fresh, self._order
         nodes, parent = before.nodes.spliced(fresh.nodes, order), self._parents()
         marks, edges = self._rows(before.marks, fresh.marks), self._rows(before.edges, fresh.edges)
-        for node, known in changed.items():
-            if (row := nodes.get(node)) is not None:
-                edges[row] = np.frombuffer(known, np.uint8)
+        again = {row: into for node, into in changed.items() if (row := nodes.get(node)) is not None}
+        for row, into in again.items():
+            edges[row] = np.frombuffer(listing.packed_edges([number for _, number in into]), np.uint8)
         group, grounds, known = self._groups()
         first, last = self._spans()
         corpus = before.corpus.spliced(fresh.corpus, order, first=first, last=last, group=group, known=known)
@@ -112,6 +115,7 @@ class _Splice:
             grounds=grounds,
             marks=marks,
             edges=edges,
+            links=self._links(nodes, again),
             rows=before.rows.spliced(fresh.rows, order),
             nodes=nodes,
             vectors=self._vectors(),
@@ -142,6 +146,24 @@ class _Splice:
         moved = rows - self._rows(np.arange(len(before.first)), np.arange(len(fresh.first)))
         first, last = self._rows(before.first, fresh.first), self._rows(before.last, fresh.last)
         return (first + moved).astype(np.int32), (last + moved).astype(np.int32)
+
+    def _links(self, nodes: Mapping[UUID, int], again: Mapping[int, Sequence[tuple[UUID, int]]]) -> NDArray[np.int32]:
+        """Those from the records whose edges were read `again`, and all others, wherever both ends stand now.
+
+        An edge to a record that went is none of these: where it came from was read again.
+        """
+        at = self._row[: self._before.size].astype(np.int32)
+        for node in self._records:
+            at[self._before.nodes[node]] = nodes.get(node, -1)
+        source, target = (at[ends] for ends in self._before.links)
+        is_read = np.zeros(len(self._order) + 1, np.bool_)  # the last one is that of -1
+        is_read[[*again, -1]] = True
+        stays = ~is_read[source]
+        new = [(row, nodes[target]) for row, into in again.items() for target, _ in into]
+        come = view.linked([row for row, _ in new], [row for _, row in new])
+        # In order, each of the two: merging them takes a tenth of sorting.
+        both = [source[stays].astype(np.int64) << 32 | target[stays], come]
+        return view.pairs(np.sort(np.concatenate(both), kind="stable"))
 
     def _groups(self) -> tuple[NDArray[np.int32], tuple[str, ...], NDArray[np.float64] | None]:
         """Numbered anew, in the order in which they come; and `Corpus.known` of those that stay as they are."""

@@ -41,7 +41,8 @@ NAMED, ROW = 720, 160
 """Bytes that an item takes: its entry and what finds it by its names; and what each view that follows has of its own.
 
 Source: 92,216 records without parts."""
-NO_EDGES = listing.packed_edges(0, 0)
+NO_EDGES = listing.Edges(listing.packed_edges(()), b"")
+_OF_A_PART = listing.Edges(b"", b"")
 MARK = hashlib.sha256().digest_size
 
 
@@ -79,7 +80,9 @@ class View:
     marks: NDArray[np.uint8]
     """Of each record a hash over what is in here of it and of its parts, byte by byte; zeros for a part."""
     edges: NDArray[np.uint8]
-    """Of each record `rows.views.edges_between`; zeros for a part."""
+    """Of each record `rows.views.Edges.known`; zeros for a part."""
+    links: NDArray[np.int32]
+    """In two lines the rows of records with an edge from the first to the second, each pair once, in their order."""
     rows: Names[str]
     """Handle -> row."""
     nodes: Names[UUID]
@@ -102,7 +105,7 @@ class View:
     @cached_property
     def parts(self) -> Mapping[int, int]:
         """What it is made of, by identity, and roughly the bytes of each: views that follow one another share much."""
-        found = {id(self): ROW * self.size}
+        found = {id(self): ROW * self.size + self.links.nbytes}
         found |= {id(layer.of): NAMED * len(layer.of) for layer in self.rows.layers}
         for packed in (self.corpus.own, self.corpus.title, self.corpus.place):
             found |= {id(layer.of): layer.of.nbytes for layer in packed.layers}
@@ -136,6 +139,15 @@ class View:
         """The rows of the records of a type, and of their parts."""
         first = bisect_left(self.entries, type, key=lambda e: e.type)
         return range(first, bisect_right(self.entries, type, lo=first, key=lambda e: e.type))
+
+    def one_away(self, hubs: Sequence[int]) -> list[int]:
+        """The records one edge away from `hubs`, either way: those of the first hub first, then in their order."""
+        place = np.full(self.size, len(hubs), np.int32)
+        place[list(hubs)] = np.arange(len(hubs))
+        of, near = place[self.links].ravel(), self.links[::-1].ravel()
+        is_near = of < len(hubs)
+        of, near = of[is_near], near[is_near]
+        return list(dict.fromkeys(near[np.lexsort((near, of))].tolist()))
 
     def beside(self, row: int) -> list[int]:
         """The parts before and after a part of the same record."""
@@ -187,6 +199,17 @@ def token_of(parent: NDArray[np.int32], marks: NDArray[np.uint8], edges: NDArray
     made = hashlib.sha256(np.ascontiguousarray(marks[is_record]).data)
     made.update(np.ascontiguousarray(edges[is_record]).data)
     return made.hexdigest()
+
+
+def linked(source: Sequence[int] | NDArray[np.int64], target: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs of rows as numbers, each once, in their order."""
+    numbers = np.sort(np.asarray(source, np.int64) << 32 | np.asarray(target, np.int64))
+    return numbers[np.diff(numbers, prepend=-1) != 0]
+
+
+def pairs(numbers: NDArray[np.int64]) -> NDArray[np.int32]:
+    """`View.links` of what `linked` gave."""
+    return np.stack([numbers >> 32, numbers & 0xFFFFFFFF]).astype(np.int32)
 
 
 def are_equal(one: View, other: View) -> bool:
@@ -364,7 +387,7 @@ class _Making:
         self._sizes.append(size)
         self._parent.append(parent)
 
-    def view(self, edges_of: Mapping[UUID, bytes]) -> View:
+    def view(self, edges_of: Mapping[UUID, listing.Edges]) -> View:
         """All that came in."""
         own, title, place = (bm25.Packed(n) for n in self._numbers)
         parent = np.array(self._parent, np.int32)
@@ -384,13 +407,11 @@ class _Making:
         if corpus.groups > 1:
             _ = corpus.breadth  # it takes long, and here nobody waits for it
         marks = rows_of(self._marks, MARK)
-        edges = rows_of(
-            [
-                edges_of.get(e.node, NO_EDGES) if p < 0 else b""
-                for e, p in zip(self._entries, self._parent, strict=True)
-            ],
-            len(NO_EDGES),
-        )
+        leading = [
+            edges_of.get(e.node, NO_EDGES) if p < 0 else _OF_A_PART
+            for e, p in zip(self._entries, self._parent, strict=True)
+        ]
+        edges = rows_of([e.known for e in leading], len(NO_EDGES.known))
         return View(
             token=token_of(parent, marks, edges),
             entries=tuple(self._entries),
@@ -401,9 +422,16 @@ class _Making:
             grounds=grounds,
             marks=marks,
             edges=edges,
+            links=self._links([e.into for e in leading]),
             rows=Names({e.id: i for i, e in enumerate(self._entries)}, len(self._entries)),
             nodes=Names(self.nodes, len(self._entries)),
         )
+
+    def _links(self, into: Sequence[bytes]) -> NDArray[np.int32]:
+        row = {node.bytes: at for node, at in self.nodes.items()}
+        targets = np.frombuffer(b"".join(into), "V16")
+        often = [len(one) // targets.itemsize for one in into]
+        return pairs(linked(np.repeat(np.arange(len(into)), often), [row[node] for node in targets.tolist()]))
 
     def _groups(self) -> tuple[NDArray[np.int32], tuple[str, ...]]:
         """A number for each place: parts stand at their record's path, a record without parts in the place above."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from ukai.access import OwningEdge
-from ukai.context.rows import Clause, below, filtering, first, scanned, those
+from ukai.context.rows import Clause, below, filtering, scanned, those
 from ukai.store import Transaction
 
 GRAPH = 1_000
@@ -61,6 +61,15 @@ class Listed(NamedTuple):
     """As `counted.Counted` has them: of the text, of its place, and of the title that the field `titled` holds."""
     place: bytes
     title: bytes
+
+
+class Edges(NamedTuple):
+    """Those from one node to others of a scope."""
+
+    known: bytes
+    """Changes whenever one of them comes, goes or changes."""
+    into: bytes
+    """The nodes that they lead to, 16 bytes each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,17 +168,17 @@ async def _listed(tx: Transaction, where: str, params: Sequence[Any]) -> list[Li
     return [row async for piece in _pieces(tx, statement, params, Listed._make) for row in piece]
 
 
-async def edges_between(tx: Transaction, nodes: Sequence[UUID]) -> dict[UUID, bytes]:
-    """Of each of these nodes what changes whenever an edge from it to another of them comes, goes or changes."""
+async def edges_between(tx: Transaction, nodes: Sequence[UUID]) -> dict[UUID, Edges]:
+    """Of each of these nodes, if it has any, the edges from it to others of them."""
     among = await asyncio.to_thread(_array, nodes)
     # As `packed_edges` writes it. Not joined to the list: then each edge would be looked for by itself.
     statement = (
-        f"select e.src, int8send(count(*)) || int8send(bit_xor({_EDGE})) from edge e "  # noqa: S608
-        "where e.alive and e.src = any(%s::uuid[]) and e.dst = any(%s::uuid[]) group by e.src"
+        f"select e.src, int8send(count(*)) || int8send(bit_xor({_EDGE})), string_agg(uuid_send(e.dst), '') "  # noqa: S608
+        "from edge e where e.alive and e.src = any(%s::uuid[]) and e.dst = any(%s::uuid[]) group by e.src"
     )
-    found: dict[UUID, bytes] = {}
+    found: dict[UUID, Edges] = {}
     async for piece in _pieces(tx, statement, (among, among), _TUPLE):
-        found.update(piece)
+        found |= {source: Edges(known, into) for source, known, into in piece}
     return found
 
 
@@ -184,9 +193,12 @@ async def edges_from(tx: Transaction, nodes: Sequence[UUID], into: Sequence[UUID
     return [(r[0], r[1], int(r[2])) for r in found]
 
 
-def packed_edges(count: int, number: int) -> bytes:
-    """So many edges whose numbers, one over the other, come to `number`."""
-    return count.to_bytes(8, "big") + number.to_bytes(8, "big", signed=True)
+def packed_edges(numbers: Sequence[int]) -> bytes:
+    """`Edges.known` of edges with these numbers: how many they are, and all of them one over the other."""
+    over = 0
+    for number in numbers:
+        over ^= number
+    return len(numbers).to_bytes(8, "big") + over.to_bytes(8, "big", signed=True)
 
 
 async def matching(tx: Transaction, readable: Clause, words: Sequence[str], limit: int) -> list[UUID]:
@@ -205,18 +217,6 @@ async def matching(tx: Transaction, readable: Clause, words: Sequence[str], limi
         (*before, query, *params, limit),
     )
     return list(dict.fromkeys(r[0] for r in found))
-
-
-async def related(tx: Transaction, readable: Clause, hubs: Sequence[UUID], limit: int) -> list[UUID]:
-    """Readable nodes one edge away from `hubs`, those of the first hub first, then by type and key."""
-    near = (
-        "select n.id from unnest(%s::uuid[]) with ordinality h(id, place) cross join lateral ("
-        "select e.dst as id from edge e where e.alive and e.src = h.id union all "
-        "select e.src from edge e where e.alive and e.dst = h.id) x join node n on n.id = x.id "
-        "where n.alive group by n.id, n.type, n.key "
-        'order by min(h.place), n.type collate "C", n.key collate "C"'
-    )
-    return await first(tx, readable, (near, (_array(hubs),)), limit)
 
 
 async def nearest(

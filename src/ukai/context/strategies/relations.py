@@ -1,10 +1,12 @@
-"""Relations: what stands one edge away from the best records. One question to the store for all of them."""
+"""Relations: what stands one edge away from the best records, as the view of the scope knows it.
+
+No edge to what the reader does not see is looked at, so that none of them takes a place or time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ukai.context.rows import views
 from ukai.context.strategies.asked import Asked, Strategy
 
 HUBS = 20
@@ -15,9 +17,9 @@ AWAY = 0.5
 
 async def find(ask: Asked) -> Sequence[int]:
     """Related records inside the scope, those of the best hits first."""
-    hubs = list(dict.fromkeys(ask.view.entries[row].node for row in ask.found))[:HUBS]
-    near = await views.related(ask.tx, ask.scope.clause, hubs, ask.settings.strategy_cap)
-    found = [row for node in near if (row := ask.view.nodes.get(node)) is not None]
+    view = ask.view
+    hubs = list(dict.fromkeys(view.entries[row].node for row in ask.found))[:HUBS]
+    found = view.one_away([view.nodes[node] for node in hubs])[: ask.settings.strategy_cap]
     for row in found:
         ask.bonus[row] = ask.bonus.get(row, 0.0) + AWAY
     return found
@@ -27,5 +29,4 @@ STRATEGY = Strategy(
     fires=lambda ask: bool(ask.found) and ask.view.size > ask.settings.fetch_all,
     find=find,
     timeout_ms=lambda s: s.expand_ms,
-    reads=lambda _: True,
 )
