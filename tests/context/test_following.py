@@ -220,9 +220,9 @@ async def test_while_texts_have_no_vector_only_those_that_came_since_are_loaded(
     assert nothing_came == waiting.missing == 5
     assert 0 < some.missing < waiting.missing
     assert partly
-    # Those that waited, and then all of their records: which of them the limit had left is chance.
+    # All texts of what waits for one, and then those of their records: which the limit had left is chance.
     beside = some.standing({some.entries[row].node for row in some.waiting}).tolist()
-    assert asked == [some.missing, sum(len(some.entries[row].contents) for row in beside)]
+    assert asked == [sum(len(some.entries[row].contents) for row in rows) for rows in (set(some.waiting), beside)]
     assert whole.missing == 0
     assert plain(whole) == plain(await seen(w, cache.Views(), *reader))
 
