@@ -80,6 +80,24 @@ def test_all_connectors_and_what_keeps_one_from_running(root: Path):
     assert [f["code"] for f in done["findings"]] == ["unknown_key"]
 
 
+def test_all_come_in_the_order_of_their_edges(root: Path):
+    people = {"source": {"kind": "csv", "files": "b.csv"}, "into": {"domain": "crm", "node_type": "Person"}}
+    owned: dict[str, Any] = {"source": {"kind": "csv", "files": "a.csv"}}
+    owned |= {"edges": [{"edge": "owned_by", "to": {"node_type": "Person", "match": {"name": "row.name"}}}]}
+    more = POLICIES.replace("[Account]", "['*']").replace('["service:crm"]', '["service:crm", "service:people"]')
+    (root / "access/policies.yaml").write_text(more)
+    (root / "connectors/people.yaml").write_text(
+        json.dumps(world.BASE | people | {"connector": "people", "map": {"key": "row.name"}})
+    )
+    (root / "connectors/crm.yaml").write_text(json.dumps(world.BASE | owned))
+    world.write(root, "id,name\n1,A\n")
+    world.write(root, "name\nA\n", "b.csv")
+
+    pulls = said("ingest", "--all", "--full")["pulls"]
+
+    assert [(p["connector"], p["counts"]["refused"]) for p in pulls] == [("people", 0), ("crm", 0)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [

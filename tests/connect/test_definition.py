@@ -11,6 +11,7 @@ from ukai.app import lint, loading
 from ukai.connect import definition
 from ukai.connect.csv import Csv
 from ukai.connect.kinds import CONNECTORS
+from ukai.connect.sql_catalogue import COLUMNS
 from ukai.kit import document
 
 FORMATS = b"""\
@@ -107,6 +108,26 @@ def test_sources_are_judged_by_their_kind(source: str, wrong: str):
     assert any(wrong in f.message for f in findings)
 
 
+@pytest.mark.parametrize(
+    ("source", "column"),
+    [
+        ("{kind: sql_catalogue, url: SHOP, name: w, of: keys}", "to_table"),
+        ("{kind: sql_catalogue, url: SHOP, name: w, of: columns}", "nullable"),
+        ("{kind: mail, files: a.mbox}", "thread"),
+        ('{kind: markdown, files: "*.md"}', "modified"),
+    ],
+)
+def test_a_column_that_the_kind_never_has_is_told(source: str, column: str):
+    text = f"""\
+connector: crm
+source: {source}
+into: {{domain: crm, node_type: Account}}
+map: {{key: "row.{column}", set: {{name: "lower(row.{column}) + row.{column}x"}}}}
+"""
+
+    assert told(text.encode()) == [("unknown_column", "4:{}".format(text.splitlines()[3].index('"lower') + 1))]
+
+
 def test_lint_holds_connectors_against_the_domains_of_the_workspace(tmp_path: Path):
     (tmp_path / "connectors").mkdir()
     (tmp_path / "domains").mkdir()
@@ -124,3 +145,6 @@ def test_every_kind_is_on_its_page():
     page = (Path(__file__).parents[2] / "docs" / "reference" / "connector.md").read_text(encoding="utf-8")
 
     assert [k for k in CONNECTORS if f"\n### `{k}`" not in page] == []
+    for of, columns in COLUMNS.items():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{of}` |")]
+        assert [c for c in columns if f"`{c}`" not in row] == []

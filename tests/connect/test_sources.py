@@ -19,13 +19,13 @@ from ukai.connect.mail import Mail
 from ukai.connect.markdown import Markdown
 from ukai.connect.source import Row, Site, Source, Unread
 from ukai.connect.sql import Sql
-from ukai.connect.sql_catalogue import SqlCatalogue
+from ukai.connect.sql_catalogue import COLUMNS, SqlCatalogue
 
 SHOP = """
 create table customer (id integer primary key, name text not null, joined date, balance numeric(8, 2), photo blob);
 create table "order"
     (id integer primary key, customer integer not null references customer (id), note text default 'x');
-create view rich as select name from customer where balance > 100;
+create view rich as select name, balance / 2 as half from customer where balance > 100;
 insert into customer values (1, 'Ann', '2026-01-05', 12.5, x'00ff'), (2, 'Bob', null, 200, null);
 """
 
@@ -58,6 +58,7 @@ def test_a_page_has_a_title_fields_and_sections(tmp_path: Path):
 
     (page,) = rows(Markdown(files="*.md"), tmp_path)
 
+    assert page.keys() == Markdown.columns
     assert (page["path"], page["title"], page["front"]["owner"]) == ("refunds", "Refunds", "ann")
     assert page["sections"] == [
         {"heading": "", "level": 0, "text": "Before."},
@@ -118,15 +119,33 @@ def test_rows_of_a_table_and_of_a_query(shop: Path):
         Sql(url="nosuchdriver://host/x", table="customer"),
         Sql(url="sqlite:///shop.db", query="selekt 1"),
         SqlCatalogue(url="NOT_SET", name="x", of="tables"),
+        SqlCatalogue(url="sqlite:///missing.db", name="x", of="tables"),
+        Sql(url="sqlite+pysqlite:///missing.db", query="select 1"),
     ],
 )
 def test_a_database_that_does_not_answer_is_told(shop: Path, source: Source):
     assert stops(source, shop) == ["source_unreadable"]
+    assert [p.name for p in shop.iterdir()] == ["shop.db"]
+
+
+def test_a_file_that_is_not_there_is_named(shop: Path):
+    (item,) = Sql(url="SHOP", table="a").items(Site(root=shop, environ={"SHOP": "sqlite:///data/shopp.db"}))
+
+    assert isinstance(item, Unread)
+    assert f"there is no file {shop}/data/shopp.db" in item.finding.message
+
+
+def test_a_name_with_marks_of_an_address_is_only_read(shop: Path):
+    shop.joinpath("shop.db").rename(shop / "a #100%.db")
+    url = "sqlite:///a #100%.db"
+
+    assert len(rows(Sql(url=url, table="customer"), shop)) == 2
+    assert stops(Sql(url=url, query="create table x as select 1"), shop) == ["source_unreadable"]
 
 
 def test_nothing_is_written_into_the_database_of_others(shop: Path):
     for query in ("delete from customer", "insert into customer (id, name) values (3, 'C') returning id"):
-        list(Sql(url="sqlite:///shop.db", query=query).items(Site(root=shop)))
+        assert stops(Sql(url="sqlite:///shop.db", query=query), shop) == ["source_unreadable"]
 
     assert len(rows(Sql(url="sqlite:///shop.db", table="customer"), shop)) == 2
 
@@ -139,11 +158,15 @@ def test_a_catalogue_of_sqlite(shop: Path):
     assert [(t["table"], t["kind"], t["columns"], t["primary_key"]) for t in of("tables")] == [
         ("customer", "table", ["id", "name", "joined", "balance", "photo"], ["id"]),
         ("order", "table", ["id", "customer", "note"], ["id"]),
-        ("rich", "view", ["name"], []),
+        ("rich", "view", ["name", "half"], []),
     ]
+    for what, names in COLUMNS.items():
+        assert all(row.keys() == set(names) for row in of(what)), what
     columns = {(c["table"], c["column"]): c for c in of("columns")}
     assert columns["customer", "balance"]["type"] == "NUMERIC(8, 2)"
     assert (columns["order", "note"]["default"], columns["order", "customer"]["nullable"]) == ("'x'", False)
+    assert (columns["order", "id"]["nullable"], columns["customer", "joined"]["nullable"]) == (False, True)
+    assert columns["rich", "half"]["type"] is None  # nobody declared one
     (key,) = of("keys")
     assert (key["table"], key["columns"], key["to_table"], key["to_columns"]) == (
         "order",
@@ -215,6 +238,7 @@ def test_messages_of_a_mailbox(tmp_path: Path):
     first, second, third = Mail(files="*.mbox").items(Site(root=tmp_path))
 
     assert isinstance(first, Row)
+    assert first.values.keys() == Mail.columns
     assert first.values == {
         "id": "1@x",
         "subject": "Grüße",

@@ -1,4 +1,4 @@
-"""The page about connecting a source is walked, block by block."""
+"""The pages about connecting a source and the catalogue of a database are walked, block by block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.docs import test_gate_pages as tour
 
-PAGE = tour.DOCS / "howto" / "connect-a-source.md"
+PAGES = ("connect-a-source", "bring-in-a-catalogue")
 
 
 @pytest.fixture
@@ -17,10 +17,11 @@ def somewhere(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("UKAI_DATABASE_URL", database_url)
 
 
+@pytest.mark.parametrize("page", PAGES)
 @pytest.mark.usefixtures("somewhere")
-def test_the_page_is_as_it_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_the_page_is_as_it_is_told(page: str, monkeypatch: pytest.MonkeyPatch):
     heard = ""
-    for language, about, text in tour.BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+    for language, about, text in tour.BLOCK.findall((tour.DOCS / "howto" / f"{page}.md").read_text(encoding="utf-8")):
         if about.startswith("file="):
             Path(about.removeprefix("file=")).write_text(text, encoding="utf-8")
         elif language == "sh":

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,10 @@ def run(command: str, code: int, monkeypatch: pytest.MonkeyPatch) -> str:
         return ""
     if words[0] == "mkdir":
         Path(words[1]).mkdir()
+        return ""
+    if words[0] == "sqlite3":  # FILE ".read SCRIPT"
+        with closing(sqlite3.connect(words[1])) as connection:
+            connection.executescript(Path(words[2].removeprefix(".read ")).read_text(encoding="utf-8"))
         return ""
     assert words[0] == "ukai"
     done = CliRunner().invoke(cli.app, words[1:])

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from ukai import access, catalog, store
 from ukai.app import db, identity, loading, workspace
-from ukai.connect import definition, pull, report, rows
+from ukai.connect import definition, order, pull, report, rows
 from ukai.connect.source import Site
 from ukai.graph.schema import Type
 from ukai.kit import suggest
@@ -116,17 +116,20 @@ async def run(
     dry_run: bool = False,
     progress: Progress = lambda _: None,
 ) -> tuple[list[report.Report], list[Finding]]:
-    """Pull with the named connectors (all of the workspace when none is named), one after the other; the reports, and
-    what is wrong with the files of those that could not run.
+    """Pull with the named connectors, one after the other; when none is named with all of the workspace, those first
+    that others point at. The reports, and what is wrong with the files of those that could not run.
     """
     reports: list[report.Report] = []
+    chosen: list[definition.Connector] = []
     findings: list[Finding] = []
     async with opened(path) as intake:
         for name in names or intake.names():
             connector, found = intake.connector(name)
             if connector is None:
                 findings += found
-                continue
+            else:
+                chosen.append(connector)
+        for connector in chosen if names else order.ordered(chosen):
             bench = intake.bench(connector, progress)
             reports.append(await pull.run(bench, connector, full=full, dry_run=dry_run))
     return reports, findings

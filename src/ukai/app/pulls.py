@@ -18,7 +18,7 @@ from typing import Any
 
 from ukai import jobs
 from ukai.app import engine, ingest, watching
-from ukai.connect import definition, pull
+from ukai.connect import definition, order, pull
 from ukai.kit.clock import Clock
 from ukai.kit.errors import UkaiError
 from ukai.kit.finding import Finding, errors
@@ -77,7 +77,7 @@ async def fired(
 ) -> tuple[list[Planned], list[Finding]]:
     """The same in a workspace that is open."""
     planned, findings = scheduled(intake)
-    for connector in planned:
+    for connector in order.ordered(planned):
         pulling = partial(_pulled, intake, connector, progress)
         # Why it failed is kept with the run: another connector is not to wait for its source.
         with suppress(UkaiError):

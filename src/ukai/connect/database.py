@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
 from ukai.connect.source import Site, Unread, unread
 from ukai.graph import times
@@ -49,11 +50,12 @@ def connected(url: str, site: Site) -> Generator[sqlalchemy.Connection]:
     if not address:
         raise Refused(unread("source_unreadable", url, f"the variable {url} is not set", ends=True, hint=f"set {url}"))
     scheme, _, rest = address.partition("://")
-    if scheme == "sqlite" and rest.startswith("/") and not rest.startswith("//"):
-        rest = f"/{site.root / rest[1:]}"  # three slashes: relative to the workspace
     engine = None
     try:
-        engine = sqlalchemy.create_engine(f"{DRIVERS.get(scheme, scheme)}://{rest}", poolclass=sqlalchemy.NullPool)
+        made = sqlalchemy.make_url(f"{DRIVERS.get(scheme, scheme)}://{rest}")
+        if made.get_backend_name() == "sqlite":
+            made = _file(made, url, site)
+        engine = sqlalchemy.create_engine(made, poolclass=sqlalchemy.NullPool)
         with engine.connect() as connection:
             yield connection.execution_options(postgresql_readonly=True)
     except (exc.SQLAlchemyError, ImportError) as error:
@@ -64,6 +66,15 @@ def connected(url: str, site: Site) -> Generator[sqlalchemy.Connection]:
     finally:
         if engine is not None:
             engine.dispose()
+
+
+def _file(made: sqlalchemy.URL, url: str, site: Site) -> sqlalchemy.URL:
+    """A file of SQLite, only to be read: it would be made where there is none, and a pull of nothing be a good one."""
+    path = site.root / (made.database or "")  # three slashes: relative to the workspace
+    if not path.is_file():
+        hint = "correct the address: sqlite:///data/shop.db is data/shop.db in the workspace, four slashes begin at /"
+        raise Refused(unread("source_unreadable", url, f"there is no file {path}", ends=True, hint=hint))
+    return made.set(database=f"file:{quote(str(path.absolute()))}").update_query_dict({"mode": "ro", "uri": "true"})
 
 
 def plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field as Alias
 
 from ukai.connect import kinds, mapping
-from ukai.connect.source import Source
+from ukai.connect.source import Source, Told
 from ukai.graph.schema import Domain, EdgeType, Type
 from ukai.kit import document, principal, shape, suggest
 from ukai.kit.document import Document
@@ -148,6 +148,8 @@ def read(doc: Document) -> tuple[Connector | None, list[Finding]]:
         findings += _faults(doc, file)
         findings += _schedule(doc, file)
         findings += _name(doc, file)
+    if file is not None and isinstance(source, Told):
+        findings += _strays(doc, file, source.columns)
     if file is None or source is None or errors(findings):
         return None, findings
     return Connector(file=file, source=source, where=doc.name), findings
@@ -219,6 +221,12 @@ def _faults(doc: Document, file: File) -> Iterator[Finding]:
                 expected="either to or from",
                 hint="write `to: {node_type: .., match: {..}}`",
             )
+
+
+def _strays(doc: Document, file: File, known: frozenset[str]) -> Iterator[Finding]:
+    for place, text in _expressions(file):
+        for name in sorted((mapping.columns(text) or frozenset()) - known):
+            yield _unknown("unknown_column", "column of this source", name, sorted(known), doc.where(place))
 
 
 def _schedule(doc: Document, file: File) -> Iterator[Finding]:

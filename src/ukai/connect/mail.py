@@ -40,6 +40,9 @@ class Mail:
     files: str
     """A pattern, relative to the workspace. A file that ends in .eml is one message, any other a mailbox."""
     is_fixed: ClassVar[bool] = True
+    columns: ClassVar[frozenset[str]] = frozenset(
+        ("id", "subject", "sender", "recipients", "at", "body", "in_reply_to", "thread", "attachments")
+    )
 
     def items(self, site: Site) -> Iterator[Item]:
         """Message after message."""

@@ -34,6 +34,7 @@ class Markdown:
     files: str
     """A pattern, relative to the workspace."""
     is_fixed: ClassVar[bool] = True
+    columns: ClassVar[frozenset[str]] = frozenset(("path", "title", "body", "front", "sections", "modified"))
 
     def items(self, site: Site) -> Iterator[Item]:
         """Page after page."""

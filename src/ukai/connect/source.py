@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from ukai.kit.finding import Finding
 
@@ -62,6 +62,16 @@ class Source(Protocol):
 
     def fingerprint(self, site: Site) -> str:
         """Equal while nothing was written to the source; empty when that cannot be known."""
+        ...
+
+
+@runtime_checkable
+class Told(Protocol):
+    """A source of a kind that says which columns all its rows have."""
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Their names."""
         ...
 
 

@@ -3,9 +3,7 @@
     source: {kind: sql_catalogue, url: WAREHOUSE_URL, name: warehouse, of: columns, schemas: ["sales*"]}
 
 One connector reads one of them, so that each can be a node type: `{name}/{schema}/{table}/{column}` is their place.
-Rows of `schemas`: name, schema. Of `tables`: also table, kind (table, view), comment, columns (names), primary_key.
-Of `columns`: also table, column, type, nullable, default, comment, position, primary_key. Of `keys`: also table,
-columns, to_schema, to_table, to_columns, key (its name).
+`COLUMNS` says what a row of each has.
 """
 
 from __future__ import annotations
@@ -19,6 +17,17 @@ from ukai.connect.source import Item, Row, Site
 from ukai.kit import glob, shape
 
 SYSTEM = ("information_schema", "pg_catalog", "pg_toast")
+
+COLUMNS = {
+    "schemas": ("name", "schema"),
+    "tables": ("name", "schema", "table", "kind", "comment", "columns", "primary_key"),
+    "columns": (
+        *("name", "schema", "table", "column"),
+        *("type", "nullable", "default", "comment", "position", "primary_key"),
+    ),
+    "keys": ("name", "schema", "table", "key", "columns", "to_schema", "to_table", "to_columns"),
+}
+"""`of` -> the columns of its rows. Of `keys`, a row is a foreign key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +48,11 @@ class SqlCatalogue:
     def __post_init__(self) -> None:
         if wrong := database.problem(self.url):
             raise ValueError(f"url: {wrong}")
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Of every row."""
+        return frozenset(COLUMNS[self.of])
 
     def items(self, site: Site) -> Iterator[Item]:
         """In the order of names; columns in that of their table."""
@@ -94,14 +108,21 @@ class SqlCatalogue:
                 f"/{column['name']}",
                 {
                     "column": column["name"],
-                    "type": str(column["type"]),
-                    "nullable": bool(column["nullable"]),
+                    "type": _type(column["type"]),
+                    "nullable": bool(column["nullable"]) and column["name"] not in primary,
                     "default": None if column.get("default") is None else str(column["default"]),
                     "comment": column.get("comment"),
                     "position": n,
                     "primary_key": column["name"] in primary,
                 },
             )
+
+
+def _type(declared: Any) -> str | None:
+    """None where none is declared, as for what a view computes."""
+    from sqlalchemy import types
+
+    return None if isinstance(declared, types.NullType) else str(declared)
 
 
 def _comment(look: Any, schema: str, table: str) -> str | None:
