@@ -71,6 +71,51 @@ def test_a_document_is_composed_explained_and_composed_once_more(ukai: Any):
     assert "that was made for you" in nothing
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "templates.md"
+
+
+def test_the_page_on_templates_makes_one_that_works(ukai: Any, tmp_path: Path):
+    """Its files, its key, its events and its body (context req. 35, 36; E7)."""
+    page = PAGE.read_text()
+    files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    domain, template, modes = files
+    promise = {"id": "p-1", "account": "alder", "title": "The retry", "owner": "Kim", "due": "2026-12-01"}
+    promise |= {"words": "We deliver the retry before the winter."}
+    op = {"kind": "create_node", "ref": "$p", "node_type": "Promise", "set": promise}
+
+    def composed() -> tuple[str, str]:
+        made = ukai("context", "compose", "helper", "What of the retry?")
+        return made["text"], "\n".join(context.lines(made["report"]))
+
+    world.written(tmp_path, {domain: files[domain]})
+    ukai("schema", "upload")
+    ukai("propose", "-", given=json.dumps(build.delta(op)))
+    key = ukai("schema", "show", "Promise")["templates"]
+    plain = composed()
+    world.written(tmp_path, {template: files[template], modes: files[modes]})
+    findings = ukai("lint")["findings"]
+    shadow = composed()
+    world.written(tmp_path, {modes: files[modes].replace("shadow", "active")})
+    active = composed()
+    world.written(tmp_path, {domain: files[domain] + "      - {key: late, kind: boolean}\n"})
+    ukai("schema", "upload")
+    moved = composed()
+
+    body = page[page.index("With `active`") :].split("```")[1].strip()
+    assert key == [{"key": template[10:-6], "file": template, "mode": None}]
+    assert [f for f in findings if f["where"].startswith("templates")] == []
+    assert [plain[0], moved[0]] == [shadow[0]] * 2
+    assert (
+        f"  event: template_mismatch {template[10:-6]} Promise#p-1: the body differs from line 1 on: 2 lines"
+        in shadow[1]
+    )
+    assert body not in plain[0]
+    assert body in active[0]
+    assert "event" not in plain[1] + active[1]
+    assert f"  event: template_outdated {template[10:-6]}: Promise has the schema hash " in moved[1]
+    assert [f["code"] for f in ukai("lint")["findings"] if f["where"].startswith("templates")] == ["template_outdated"]
+
+
 @pytest.mark.parametrize("verb", ["context compose helper x", "history --feed", "ingest --all", "up --target compose"])
 @pytest.mark.parametrize(
     ("file", "text", "where"),

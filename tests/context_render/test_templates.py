@@ -33,14 +33,24 @@ def test_a_template_that_is_off_or_in_shadow_changes_no_byte_and_shadow_tells_wh
     off, shadow = (build.assembled([ITEM], shelf=shelf(mode)) for mode in ("off", "shadow"))
 
     assert plain.text == off.text == shadow.text
-    assert [m.template for m in shadow.mismatches] == ["Account/a1b2c3d4"]
+    assert [m.event for m in shadow.mismatches] == [
+        "template_mismatch Account/a1b2c3d4 a: the body differs from line 1 on: "
+        "1 lines with 19 characters, in place of 2 with 16"
+    ]
     assert off.mismatches == ()
 
 
-def test_a_new_field_makes_a_new_hash_and_the_plain_body_stands():
-    moved = build.thing("a", "Body.", kind="Account", schema_hash="ffffffff", fields={"owner": "kim"})
+def test_a_new_field_makes_a_new_hash_and_the_plain_body_stands_and_is_told_once_a_template():
+    moved = [build.thing(i, "Body.", kind="Account", schema_hash="ffffffff", fields={"owner": "kim"}) for i in "ab"]
 
-    assert build.assembled([moved], shelf=shelf("active")).text == build.assembled([moved]).text
+    result = build.assembled(moved, shelf=shelf("active"))
+
+    assert result.text == build.assembled(moved).text
+    assert [m.event for m in result.mismatches] == [
+        "template_outdated Account/a1b2c3d4: Account has the schema hash ffffffff, for which there is no template; "
+        "the plain body stands"
+    ]
+    assert build.assembled(moved, shelf=shelf("off")).mismatches == ()
 
 
 FAILING = (
@@ -273,10 +283,41 @@ def test_lint_tells_which_templates_are_too_long(tmp_path: Path):
     (tmp_path / "ukai.yaml").write_text("company: x\nlocal_principal: ann@example.com\n")
     (tmp_path / "templates" / "Account").mkdir(parents=True)
     (tmp_path / "templates" / "Account" / "a1b2c3d4.md.j2").write_text("x" * (sandbox.LONGEST + 1))
+    (tmp_path / "templates.yaml").write_text("Account: {a1b2c3d4: active}\n")
 
     found = [f for f in loading.load(tmp_path).findings if f.where.startswith("templates/")]
 
     assert [(f.code, f.severity) for f in found] == [("too_long", "warning")]
+
+
+TYPES = {"Account": "ffffffff", "Deal": "0a0a0a0a"}
+
+
+def unused(sources: list[str], modes: str, types: dict[str, str] = TYPES) -> list[tuple[str, str, str]]:
+    doc, _ = document.read(modes.encode(), name="templates.yaml")
+    assert doc is not None
+    made = templates.unused(templates.shelf(dict.fromkeys(sources, ""), doc.data), doc, types)
+    assert {f.severity for f in made} <= {"warning"}
+    return [(f.code, f.where, f.expected or f.hint) for f in made]
+
+
+def test_templates_that_never_make_a_body_are_told_with_what_would():
+    shadow = "Account: {ffffffff: shadow}"
+
+    assert unused(["Account/ffffffff"], shadow) == []
+    assert unused(["Acount/ffffffff"], "{}")[0] == (
+        *("unknown_type", "templates/Acount/ffffffff.md.j2:1:1"),
+        "did you mean 'Account'?",
+    )
+    assert unused([], "Daal: {0a0a0a0a: off}")[0][:2] == ("unknown_type", "templates.yaml:1:8")
+    assert unused(["Account/a1b2c3d4"], "Account: {a1b2c3d4: active}") == [
+        ("template_outdated", "templates/Account/a1b2c3d4.md.j2:1:1", "ffffffff")
+    ]
+    assert [found[:2] for found in unused([], shadow)] == [("template_missing", "templates.yaml:1:11")]
+    assert unused(["Account/ffffffff"], "Deal: {}")[0][::2] == (
+        *("template_off", "write Account: {ffffffff: shadow} in templates.yaml"),
+    )
+    assert unused(["Acount/ffffffff"], "Acount: {ffffffff: off}", {}) == []
 
 
 def test_the_templates_of_a_workspace_come_with_their_modes(tmp_path: Path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ukai.context.render.sandbox import FILTERS, LONGEST, UNITS
 from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
 
@@ -39,3 +40,10 @@ def test_the_page_about_a_workspace_names_every_threshold_with_its_default():
     }
 
     assert told == {n: value if isinstance(value, str) else f"{value:,}" for n, value in vars(DEFAULT).items()}
+
+
+def test_the_page_about_templates_names_every_filter_and_both_limits():
+    page = " ".join((DOCS / "reference" / "templates.md").read_text().split())
+
+    assert f"Filters: `{' '.join(sorted(FILTERS))}`" in page
+    assert f"{LONGEST:,} characters a template; {UNITS:,} units a body" in page

@@ -21,7 +21,7 @@ from ukai.runtime.agent import Agent, Skill
 
 Progress = Callable[[str], None]
 SHOWN_OUT = 20
-"""So many sections that were left out are shown to a person; the JSON document has all."""
+"""So many sections that were left out, and so many events, are shown to a person; the JSON document has all."""
 WITHOUT_A_MODEL = (
     "a model that was to leave out failed: nothing was left out of what it was asked about",
     "the model that was to rank failed: the scores ordered instead",
@@ -278,6 +278,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             took = f"  {step['ms']:>7.1f} ms" if "ms" in step else ""
             yield f"  {step['strategy']:<11} {step['candidates']:>5} found{took}  {said}".rstrip()
     yield from _without_a_model(report["events"])
+    yield from _events(report["events"])
     if not report["scope"]["matched"]:
         yield EMPTY
         return
@@ -305,6 +306,14 @@ def _without_a_model(events: Sequence[str]) -> Iterator[str]:
         kinds = dict.fromkeys(e.removeprefix(begins).strip() for e in events if e.startswith(begins))
         if kinds:
             yield f"  {said} ({', '.join(kinds)})"
+
+
+def _events(events: Sequence[str]) -> Iterator[str]:
+    """What else happened, as alerts count it."""
+    other = [e for e in events if not e.startswith(ranking.FAILED)]
+    yield from (f"  event: {e}" for e in other[:SHOWN_OUT])
+    if len(other) > SHOWN_OUT:
+        yield f"  and {len(other) - SHOWN_OUT} more events; --json names them"
 
 
 def _ranked_by(opened: engine.Engine, agent: Agent, principal: str, saved: compositions.Saved) -> ranking.Ranker | None:

@@ -13,6 +13,7 @@ from ukai.app import workspace
 from ukai.app.provided import PROVIDED
 from ukai.catalog.parts import ACCESS_FOR_ALL
 from ukai.catalog.value import ordered, path_of
+from ukai.graph import shipped
 from ukai.kit import document
 from ukai.kit.document import Document
 from ukai.kit.errors import PermanentError
@@ -53,16 +54,21 @@ def load(root: Path, *, only: str | None = None) -> catalog.Loaded:
     loaded = catalog.load(root, provided=PROVIDED, readers=READERS, only=only)
     found = [f for doc in _connectors(loaded.catalog) for f in connector(doc, loaded.catalog)[1]]
     found += _baseline(root, loaded)
-    found += _long_templates(loaded.catalog)
+    found += _templates(loaded)
     return replace(loaded, findings=ordered([*loaded.findings, *found])) if found else loaded
 
 
-def _long_templates(known: catalog.Catalog) -> list[Finding]:
-    if not known.templates:
+def _templates(loaded: catalog.Loaded) -> list[Finding]:
+    known, modes = loaded.catalog, loaded.catalog.documents.get("templates.yaml")
+    if not known.templates and modes is None:
         return []
     from ukai.context.render import templates
 
-    return templates.too_long(known.templates)
+    # Where a domain cannot be read, a type of it would seem to be none.
+    is_whole = known.domains and not any(path_of(f).startswith("domains/") for f in errors(loaded.findings))
+    every = [*known.domains.values(), *shipped.domains().values()] if is_whole else []
+    types = {t.type: t.content_hash for d in every for t in d.types}
+    return [*templates.too_long(known.templates), *templates.unused(shelf(known), modes, types)]
 
 
 class BrokenConfiguration(PermanentError):

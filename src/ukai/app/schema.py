@@ -6,16 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ukai.app import desk as desks
-from ukai.app import propose, workspace, yaml_text
+from ukai.app import loading, propose, workspace, yaml_text
 from ukai.catalog.value import ordered
 from ukai.gate import describe, domains, impact
 from ukai.graph import domain_file, json_import, schema
 from ukai.kit import document, strict_json, suggest
 from ukai.kit.errors import PermanentError
 from ukai.kit.finding import Finding, errors
+
+if TYPE_CHECKING:
+    from ukai.context.render import templates
 
 FOLDER = "domains"
 
@@ -166,18 +169,35 @@ async def listed(path: Path, *, named: str | None) -> list[dict[str, Any]]:
 
 
 async def show(path: Path, name: str, *, version: int | None, named: str | None) -> dict[str, Any]:
-    """A domain in the language of its file, with its version. Raises Unknown."""
+    """A domain, or one type of one, in the language of its file, with its version and what `templates` are for it.
+
+    Raises Unknown.
+    """
     async with desks.opened(path, named=named, max_size=2) as desk:
         known = (await domains.known(desk.db, fresh=True)).domains
-        if name not in known:
-            raise Unknown(f"no domain is named {name!r}", hint=suggest.hint_for(name, known))
-        domain = known[name]
+        homes = {n: n for n in known} | {t: n for n, d in known.items() for t in d.by_type if t not in known}
+        if name not in homes:
+            raise Unknown(f"no domain or type is named {name!r}", hint=suggest.hint_for(name, homes))
+        domain = known[homes[name]]
         if version is not None and version != domain.version:
             if not 0 < version < domain.version:
                 raise Unknown(f"{name!r} has no version {version}", hint=f"it has 1 to {domain.version}")
             async with desk.db.transaction() as tx:
-                domain = await domains.version(tx, name, version)
-    return {**domain_file.as_data(domain), "version": domain.version}
+                domain = await domains.version(tx, domain.domain, version)
+    if name not in known:
+        if name not in domain.by_type:
+            raise Unknown(f"version {version} of {domain.domain!r} has no type {name!r}")
+        domain = replace(domain, types=(domain.by_type[name],), edges=())
+    made = _templates(domain, loading.shelf(loading.whole(desk.root).catalog))
+    return {**domain_file.as_data(domain), "version": domain.version, "templates": made}
+
+
+def _templates(domain: schema.Domain, shelf: templates.Shelf) -> list[dict[str, Any]]:
+    """Per type `{"key", "file", "mode"}`; a mode of None: there is no template."""
+    from ukai.context.render import templates
+
+    keys = [f"{t.type}/{t.content_hash}" for t in domain.types]
+    return [{"key": k, "file": templates.file(k), "mode": shelf.mode(k)} for k in keys]
 
 
 async def type_(desk: desks.Desk, name: str) -> dict[str, Any] | None:

@@ -467,9 +467,9 @@ async def _ann_recall(ask: Asked) -> float | None:
 
 
 def _mismatched(assembled: assembly.Assembled) -> Iterator[str]:
-    """Templates in shadow that would have said something else, each with its first item."""
+    """Templates that would have said something else, each with its item, and those of another schema."""
     for m in assembled.mismatches:
-        yield f"template_mismatch {m.template} {m.item}: {m.problem}"
+        yield m.event
 
 
 def _best(ask: Asked, candidates: Sequence[Candidate], number: int) -> list[Candidate]:

@@ -160,6 +160,10 @@ CODES: dict[str, str] = {
     "value_misfit": "A value does not fit its field; the connector's mode says what happens.",
     "duplicate_row": "Two rows of one pull say different things about one record.",
     "missing_not_known": "It is not sure which records the source does not have any more, so none was deleted.",
+    # context: what makes a body of one record
+    "template_outdated": "A template is of another schema than its type has now, and makes no body.",
+    "template_missing": "templates.yaml gives a mode to a template that is not there.",
+    "template_off": "A template has no mode in templates.yaml, and makes no body.",
     # context: outside corpora for recall
     "line_unreadable": "A line of a corpus or of cases holds no item or case of its own.",
     "item_unknown": "A line names an item that the corpus does not hold.",

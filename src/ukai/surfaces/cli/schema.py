@@ -106,19 +106,20 @@ def list_(principal: output.As = None, workspace: output.Workspace = output.HERE
 
 @app.command()
 def show(
-    domain: Annotated[str, typer.Argument(help="The name of a domain.")],
+    domain: Annotated[str, typer.Argument(help="The name of a domain, or of a type.")],
     version: Annotated[int | None, typer.Option("--version", help="An earlier one.", show_default=False)] = None,
     principal: output.As = None,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
 ) -> None:
-    """A domain as the store has it, in the language of its file."""
+    """A domain, or one type, as the store has it, in the language of its file, with the key of each type's template."""
     from ukai.app import schema
 
     found = asyncio.run(schema.show(workspace, domain, version=version, named=principal))
-    number = found.pop("version")
-    text = f"# version {number}\n{schema.as_yaml(found)}"
-    output.emit({**found, "version": number}, as_json=as_json, text=text)
+    rest = {k: found.pop(k) for k in ("version", "templates")}
+    head = [f"# version {rest['version']}"]
+    head += [f"# {t['file']}: {t['mode'] or 'there is no template'}" for t in rest["templates"]]
+    output.emit({**found, **rest}, as_json=as_json, text="\n".join([*head, schema.as_yaml(found)]))
 
 
 @app.command(name="import")
