@@ -18,7 +18,7 @@ from tests.surfaces import world
 from ukai import gate
 from ukai.app import context, engine, replies, telemetry
 from ukai.app.telemetry import metrics, names
-from ukai.context import retrieval
+from ukai.context import cut, retrieval
 from ukai.context.assembly import TRUNCATED
 from ukai.context.report import Report
 from ukai.llm.cache import Cache
@@ -229,6 +229,18 @@ def test_of_a_report_that_is_too_long_the_best_lines_stay_and_the_others_are_cou
     assert short["report"]["ranking"] == ranking[:kept]
     assert short["report"]["left_off"] == {"ranking": 400 - kept, "dropped": 0}
     assert short["report"]["used"] == 1
+
+
+def test_a_report_says_once_how_its_ranks_and_turns_are_to_be_read():
+    graph = {"strategy": "keyword", "fired": True, "candidates": 2, "capped": False, "timed_out": False}
+    row = {"section": "Memo#a", "score": 1.0, "tokens_full": 9, "level": "none"}
+    ranking = [{**row, "reason": f"rank {n} left out: the turn of rank 1 {cut.FIRST}"} for n in (2, 3)]
+    report = {"scope": {"matched": 2}, "used": 1, "budget": 9, "graph": [graph], "events": [], "dropped": []}
+
+    lines = [line.strip() for line in context.lines({**report, "ranking": ranking})]
+
+    assert (lines.count(context.ORDER), lines.count(cut.TURNS)) == (1, 1)
+    assert lines.index(context.ORDER) < next(n for n, line in enumerate(lines) if line.startswith("rank"))
 
 
 def test_what_a_composition_had_to_do_without_is_counted_for_alerts():

@@ -440,7 +440,11 @@ async def test_a_huge_value_is_put_aside_for_this_audience_alone(database: store
     async def fetched(who: str) -> str | None:
         return await context.fetch_offloaded(database, ref, library=w.library, reader=world.reader(who))
 
+    why = await explaining.explain(database, made.id, "Firm#alder", library=w.library, reader=world.reader(ANN))
+
     assert len(ref) == 32
+    assert why is not None
+    assert " in full, but for 1 value put aside" in why.lines[0]
     assert ref in again.text
     assert making.counter().count(made.text) < 5_000
     assert await fetched(ANN) == "wide " * 9_000

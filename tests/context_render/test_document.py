@@ -151,7 +151,7 @@ def test_everything_is_accounted_for_with_a_reason():
     assert "needed 52" in result.ranking[9].reason
 
 
-def test_what_is_left_out_though_it_would_have_fitted_says_where_the_cut_ended():
+def test_what_is_left_out_though_it_would_have_fitted_says_whose_turn_came_first():
     items = [build.thing(str(n), f"w{n}rd " * (10 if n == 7 else 80), place=f"w/{n}", score=-n) for n in range(9)]
 
     reasons = {r.section: r.reason for r in build.assembled(items, 590).ranking}
@@ -159,7 +159,31 @@ def test_what_is_left_out_though_it_would_have_fitted_says_where_the_cut_ended()
     ended = next(r for r in reasons.values() if "in full" not in r)
     needed, had = (int(n) for n in re.findall(r"(?:needed|had) (\d+)", ended))
     assert needed > had
-    assert reasons["7"] == f"rank 8 left out: the cut ended at {ended[:6]}; needed 14, had {had}"
+    first = f"but the turn of {ended[:6]} came first and it did not fit"
+    assert reasons["7"] == f"rank 8 left out: needed 14, had {had}, {first}"
+
+
+def test_what_was_never_tried_at_a_stop_says_so():
+    """A document at a stop is full: a larger one tries the same things next, so that nothing would be lost."""
+    sizes = [85, 85, *[60] * (cut.PASSED + 1), 1]
+    items = [build.thing(str(n), f"w{n}rd " * size, place=f"w/{n}", score=-n) for n, size in enumerate(sizes)]
+
+    made = build.assembled(items, 1_000, count=lambda text: len(text) * 0.9)
+
+    assert made.ranking[-1].reason == (
+        f"rank 20 left out: needed 3, had 10, but {cut.PASSED} steps before it did not fit, the last of rank 19: "
+        "then no more are tried"
+    )
+
+
+def test_what_was_passed_over_for_its_heading_needed_it_too():
+    items = [build.thing(f"a{n}", f"w{n}rd " * 72, place=f"w/{n}", score=9 - n) for n in range(9)]
+    items += [build.thing(f"b{n}", f"x{n}", place=f"{n}" + "/a/long/place" * 18, score=-1 - n) for n in range(3)]
+
+    reasons = [r.reason for r in build.assembled(items, 1_000).ranking[-2:]]
+
+    figures = [[int(n) for n in re.findall(r"(?:needed|had) (\d+)", reason)] for reason in reasons]
+    assert all(needed > had > 1 for needed, had in figures), reasons
 
 
 def test_speakers_with_long_names_stand_by_their_initials_and_a_legend():
@@ -226,6 +250,7 @@ def test_an_oversized_value_is_put_aside_and_its_place_says_where():
 
     assert [(o.item, o.field, o.size) for o in result.offloaded] == [("dump", "text", 40_000)]
     assert "[... 40,000 characters; the whole: fetch_offloaded ref-dump-text]" in result.text
+    assert result.ranking[0].reason == "rank 1 in full, but for 1 value put aside: the document says how to fetch it"
 
 
 def test_what_a_conversation_has_is_pointed_at_and_what_changed_is_sent_again():
@@ -383,7 +408,7 @@ def test_no_document_is_larger_than_its_budget_and_no_reason_contradicts_itself(
 
 def contradictory(made: assembly.Assembled) -> list[str]:
     """Reasons by which there was room."""
-    told = [r.reason for r in made.ranking if "needed" in r.reason and "the cut ended" not in r.reason]
+    told = [r.reason for r in made.ranking if "needed" in r.reason and ", but " not in r.reason]
     figures = [[int(n.replace(",", "")) for n in re.findall(r"(?:needed|had) ([\d,]+)", t)] for t in told]
     return [t for t, (needed, had) in zip(told, figures, strict=True) if needed <= had]
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from ukai import context
 from ukai.app import budgets, composing, engine, rankers
-from ukai.context import explaining, ranking, rereading
+from ukai.context import cut, explaining, ranking, rereading
 from ukai.context.given import Given
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.rows import compositions
@@ -27,6 +27,8 @@ WITHOUT_A_MODEL = (
     "the model that was to rank failed: the scores ordered instead",
 )
 """For each of `ranking.FAILED`."""
+ORDER = "what stands together is ranked together, by the best score of it or where a model put it; a score is its own"
+"""Why the scores below each other go up and down."""
 EMPTY = "  the scopes of agent and skill cover nothing that you may read: see their globs and ids, and your rights"
 
 
@@ -283,6 +285,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         yield EMPTY
         return
     yield ""
+    yield ORDER
     yield f"{'rank':>4}  {'score':>6}  {'tokens':>6}  {'level':<9} section"
     out = 0
     for rank, row in enumerate(report["ranking"], 1):
@@ -295,6 +298,8 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             yield f"{'':>33}{row['reason']}"
     if out > SHOWN_OUT:
         yield f"      and {out - SHOWN_OUT} more that were left out; --json names them"
+    if any(cut.FIRST in row["reason"] for row in report["ranking"]):
+        yield f"      {cut.TURNS}"
     left = len(report["dropped"]) - sum(r["level"] == "none" for r in report["ranking"])
     if left > 0:
         yield f"      and {left} more that rank too far behind to be read"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -135,11 +136,12 @@ def assemble(
         made = filled([*units, *sections.units(items[len(items[:usual]) :])], budget, made)
     fates = tuple(cut.fates(made))
     shown = {s.item.id: (_hash(s), f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
+    aside = Counter(o.item for o in put_aside)
     is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
         text=made.text,
         outline=_outline(made),
-        ranking=tuple(_ranked(f, max(scores[s.item.id] for s in f.unit.subjects)) for f in fates),
+        ranking=tuple(_ranked(f, max(scores[s.item.id] for s in f.unit.subjects), aside) for f in fates),
         dropped=tuple(_dropped(f) for f in fates if f.level == levels.NONE),
         shown=shown,
         offloaded=tuple(o for o in put_aside if o.item in shown),
@@ -214,14 +216,17 @@ def _ordered(found: Sequence[sections.Section], wanted: Sequence[str]) -> list[s
     return rank.reordered(rank.by_score(found), wanted)
 
 
-def _ranked(fate: cut.Fate, score: float) -> Ranked:
+def _ranked(fate: cut.Fate, score: float, aside: Mapping[str, int]) -> Ranked:
+    """`aside`: how many values of an item a document does not hold, however full it is."""
     unit = fate.unit
+    n = aside.get(unit.item.id, 0) if fate.level == levels.FULL and not fate.is_given else 0
+    but = f", but for {n} value{'s' * (n > 1)} put aside: the document says how to fetch {'them' if n > 1 else 'it'}"
     return Ranked(
         section=unit.id,
         score=round(score, 6),
         tokens_full=fate.tokens_full,
         level=fate.level,
-        reason=fate.reason,
+        reason=fate.reason + but if n else fate.reason,
         items=tuple(i for s in unit.subjects for i in (s.item.id, *(e.id for e in s.elements))),
     )
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ukai.context import levels
 from ukai.context.render.document import Layout, Page
@@ -35,6 +35,9 @@ BEHIND = 8
 """Of things that are useful by their names already, the full body of rank n comes with the names of rank BEHIND * n."""
 WAITS, FREE = 1, 400
 """A step of more than FREE tokens waits until what stands before it is WAITS times as large."""
+FIRST = "came first and it did not fit"
+TURNS = "turns are kept, which are not ranks, so that a larger budget never shows less than a smaller one"
+"""Said once where a reason has FIRST."""
 Count = Callable[[str], float]
 """Tokens of a text; a fraction where the unit allows it."""
 Order = Callable[[int], Sequence[Unit]]
@@ -56,6 +59,8 @@ class Fate:
     """The rank whose step did not fit any more: there the cut ended. 0: all steps fitted."""
     is_given: bool = False
     """The conversation has what it says at this level."""
+    is_next: bool = True
+    """A larger document goes on with the step that ended the cut; else it ended after PASSED that had no room."""
 
     @property
     def reason(self) -> str:
@@ -65,10 +70,17 @@ class Fate:
         if self.level == levels.FULL:
             return f"rank {self.rank} in full"
         what = "left out" if self.level == levels.NONE else f"degraded to {self.level}"
-        # A small step behind the one that ended the cut would have fitted: then a larger budget could show less.
-        ended = self.ended and self.ended != self.rank and self.tokens_full <= self.left
-        where = f"the cut ended at rank {self.ended}; " if ended else ""
-        return f"rank {self.rank} {what}: {where}needed {self.tokens_full:,}, had {math.floor(self.left):,}"
+        figures = f"needed {self.tokens_full:,}, had {math.floor(self.left):,}"
+        return f"rank {self.rank} {what}: {figures}{self._although}"
+
+    @property
+    def _although(self) -> str:
+        """Why it was not taken though there was room: its turn, which is not its rank, did not come."""
+        if not self.ended or self.ended == self.rank or self.tokens_full > self.left:
+            return ""
+        if self.is_next:
+            return f", but the turn of rank {self.ended} {FIRST}"
+        return f", but {PASSED} steps before it did not fit, the last of rank {self.ended}: then no more are tried"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +103,10 @@ class Cut:
     """Whose step was the first that did not fit."""
     short: float = 0.0
     """What that step needed beyond what was left."""
+    is_next: bool = True
+    """A larger document goes on with that step."""
+    passed: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    """Unit -> what its step needed when its turn came, and what was left then: it was passed over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +149,9 @@ def fill(
         paper, shortened = _written(done, Page(layout)), True
     if before and len(done) < len(before.steps):
         # What came to stand there made the beginning larger than it is alone.
-        return replace(before, units=units, left=budget - before.used, ended=ended, short=short)
+        return replace(
+            before, units=units, left=budget - before.used, ended=ended, short=short, is_next=True, passed={}
+        )
     return Cut(
         paper=paper,
         text=text,
@@ -145,6 +163,8 @@ def fill(
         shortened=shortened,
         ended=ended,
         short=short,
+        is_next=shortened or plan.prefix or ladder.is_full,
+        passed=ladder.all_passed,
     )
 
 
@@ -165,10 +185,19 @@ def fates(cut: Cut) -> Iterator[Fate]:
     ended = 0 if cut.ended is None else next(n for n, u in enumerate(cut.units, 1) if u is cut.ended)
     for rank, unit in enumerate(cut.units, 1):
         level = cut.paper.levels.get(unit.id, levels.NONE)
-        # With its heading, the one that ended the cut needed more than its own text.
-        size = max(unit.size, math.ceil(left + cut.short)) if unit is cut.ended else unit.size
-        given = cut.paper.points_at(unit)
-        yield Fate(unit=unit, rank=rank, level=level, tokens_full=size, left=left, ended=ended, is_given=given)
+        # With its heading, a step that did not fit needed more than its own text; and where the finished document
+        # counts less than its parts, there was less room when its turn came.
+        cost, room = (left + cut.short, left) if unit is cut.ended else cut.passed.get(unit.id, (unit.size, left))
+        yield Fate(
+            unit=unit,
+            rank=rank,
+            level=level,
+            tokens_full=max(unit.size, math.ceil(cost)),
+            left=left if cost > left else room,
+            ended=ended,
+            is_given=cut.paper.points_at(unit),
+            is_next=cut.is_next,
+        )
 
 
 class Ladder:
@@ -187,6 +216,10 @@ class Ladder:
         """Whose step was the last that did not fit."""
         self.short = 0.0
         """What that step needed beyond what was left."""
+        self.all_passed: dict[str, tuple[float, float]] = {}
+        """Unit -> what its step needed and what was left, of those that did not fit on the way to the last stop."""
+        self.is_full = False
+        """The last that did not fit is the next step of a larger document."""
         self._identities = 0.0
         self._costs: dict[tuple[str, str], tuple[Hashable, float]] = {}
         """Unit and level -> the state of the page, and what the step cost in it: it is asked for again and again."""
@@ -195,7 +228,7 @@ class Ladder:
         """The steps of a document of `budget`, from stop to stop, until one does not fit into it."""
         for stop in (*(s for s in STOPS if s > since), math.inf):
             yield from self._before(stop, budget)
-            if stop >= budget or self._is_full:
+            if stop >= budget or self.is_full:
                 return
 
     def prefix(self, units: Sequence[Unit], budget: float) -> list[Step]:
@@ -232,7 +265,7 @@ class Ladder:
         """Steps in rank order, without those that do not fit before `stop`."""
         self._units = self._order(int(min(stop, STOPS[-1])))
         self._end, self._stop = min(stop, budget), stop
-        self._is_full, self.passed, left = False, None, PASSED
+        self.is_full, self.passed, self.all_passed, left = False, None, {}, PASSED
         self._queue = deque(sorted(self._open()))
         """Time, rank, level."""
         self._fat: list[tuple[float, float, int, str]] = []
@@ -252,7 +285,7 @@ class Ladder:
                 continue
             self._pass(unit, cost)
             if cost <= stop - self.stands:
-                self._is_full = True
+                self.is_full = True
                 return
             left -= not self._is_far(unit, level)
 
@@ -310,7 +343,9 @@ class Ladder:
         return level == levels.FULL and THIN * unit.size > self._stop - self.stands
 
     def _pass(self, unit: Unit, cost: float) -> None:
-        self.passed, self.short = unit, cost - (self._end - self.stands)
+        room = self._end - self.stands
+        self.passed, self.short = unit, cost - room
+        self.all_passed[unit.id] = (cost, room)
 
 
 def _time(rank: int, level: str, *, has_names: bool) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ukai import store
 from ukai.access import ALL
-from ukai.context import bodies, levels, making, ranking, reading, rereading, retrieval, rows
+from ukai.context import bodies, cut, levels, making, ranking, reading, rereading, retrieval, rows
 from ukai.context.clause import CompiledScope
 from ukai.context.given import Given, together
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
@@ -141,6 +141,7 @@ async def explained(
             told = told or await _of_scores(tx, saved, name, found, library, reader, settings)
     if not _is_shown(report, name) and any(map(_is_for_room, told)):
         told.append(FURTHER)
+    told += _turns(told)
     if updated is not None and updated > saved.at:
         told.append(f"it was changed at {updated:%Y-%m-%d %H:%M}, after this was composed")
     return Explanation(handle=name, is_shown=_is_shown(report, name), lines=tuple(told))
@@ -152,8 +153,8 @@ def reported(saved: compositions.Saved, name: str) -> Explanation:
     Nothing is looked up.
     """
     report = json.loads(saved.report)
-    told = (*_of_ranking(report, name), *_of_dropped(report, name)) or NOT_REPORTED
-    return Explanation(handle=name, is_shown=_is_shown(report, name), lines=told)
+    told = [*_of_ranking(report, name), *_of_dropped(report, name)]
+    return Explanation(handle=name, is_shown=_is_shown(report, name), lines=(*told, *_turns(told)) or NOT_REPORTED)
 
 
 async def replay(
@@ -263,6 +264,10 @@ def _digits(name: str) -> str:
 
 def _is_for_room(reason: str) -> bool:
     return " left out: " in reason or " not read: " in reason
+
+
+def _turns(told: Sequence[str]) -> list[str]:
+    return [cut.TURNS] if any(cut.FIRST in line for line in told) else []
 
 
 def _is_shown(report: Mapping[str, Any], name: str) -> bool:
