@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 
-from ukai.app import engine, nightly, pulls, reception, reload, telemetry
+from ukai.app import engine, following, nightly, pulls, reception, reload, telemetry
 from ukai.kit import heap
 from ukai.kit.errors import PermanentError
 from ukai.surfaces import a2a, agui, http, mcp, metrics, openai, web
@@ -141,6 +141,7 @@ async def _serve(
         if changed is not None:
             await stack.enter_async_context(_watched(current, changed))
         if schedules:
+            await stack.enter_async_context(following.watched(current))
             for watched in BY_ITSELF:
                 await stack.enter_async_context(watched(opened))
         config = uvicorn.Config(

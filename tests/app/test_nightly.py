@@ -107,7 +107,7 @@ async def test_the_last_nights_stand_in_a_table_a_picture_and_the_metrics(opened
     found = await nights.last(opened.db, limit=14)
     nights.chart(found, tmp_path / "nights.svg")
     text = "\n".join(nights.table(found))
-    await telemetry.measured(opened.db, running=0, waiting=0, at=THREE + 2 * DAY)
+    await telemetry.measured(opened.db, cache=opened.cache, running=0, waiting=0, at=THREE + 2 * DAY)
 
     assert [line.split(" | ")[1] for line in text.splitlines()[2:5]] == ["done", "fell", "failed"]
     assert "| 2026-12-01 03:00 | fell | 0.500 |" in text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 
 from tests.connect import world
 from ukai import store
+from ukai.app import engine, following
 from ukai.surfaces import cli
 
 POLICIES = """
@@ -136,3 +139,33 @@ def test_a_connector_without_a_policy_says_which_one_it_needs(root: Path):
 
     assert "service:crm may not write name of Account" in str(done.exception)
     assert "{id: crm-writes, allow: write" in str(done.exception)
+
+
+def test_ingest_ends_by_embedding_what_came_in_or_leaves_it_to_a_server(root: Path, monkeypatch: pytest.MonkeyPatch):
+    caught: list[Path] = []
+
+    @asynccontextmanager
+    async def opening(path: Path) -> AsyncGenerator[Any]:
+        caught.append(path)
+
+        class Opened:
+            async def catch_up_alone(self, progress: engine.Progress) -> bool:
+                progress("embedding passages: 1")
+                return False
+
+        yield Opened()
+
+    monkeypatch.setattr(engine, "opened", opening)
+
+    def ran(*words: str) -> Any:
+        return CliRunner().invoke(cli.app, ["ingest", *words, "--json"])
+
+    done = ran("crm")
+    assert json.loads(done.stdout)["pulls"][0]["counts"]["written"] == 1  # nothing else is on stdout
+    assert following.ELSEWHERE in done.stderr
+    assert len(caught) == 1
+    for words in (("crm", "--no-embed"), ("crm", "--dry-run"), ("--planned",)):
+        ran(*words)
+    assert len(caught) == 1
+    ran("--due")
+    assert len(caught) == 2

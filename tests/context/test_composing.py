@@ -350,6 +350,19 @@ async def test_vectors_that_come_later_are_looked_at_without_a_change_of_the_gra
     made = await compose(w)
 
     assert [m.report.versions["vectors"] for m in (*waiting, made)] == ["1", "1", "0"]
+    size = made.report.matched
+    assert [m.report.events for m in (*waiting, made)] == [*[(f"without_vector 1 of {size}",)] * 2, ()]
+
+
+async def test_nobody_is_told_of_texts_without_a_vector_that_they_may_not_read(database: store.Database):
+    w = await company(database)
+    await w.write(*world.memo("new", "alder", "What nobody has embedded yet.", readers=[world.MIRA]))
+    await index.catch_up(w.db, w.types)
+
+    told = {who: (await compose(w, who)).report.events for who in (ANN, MIRA)}
+
+    assert told[ANN] == ()
+    assert [e.partition(" of ")[0] for e in told[MIRA]] == ["without_vector 1"]
 
 
 async def test_equal_input_gives_equal_bytes_in_whatever_order_rows_come(

@@ -14,6 +14,7 @@ from ukai.app import budgets, composing, engine, rankers
 from ukai.context import cut, explaining, ranking, rereading
 from ukai.context.given import Given
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
+from ukai.context.report import WITHOUT_VECTOR
 from ukai.context.rows import compositions
 from ukai.kit import suggest, unicode
 from ukai.kit.errors import PermanentError
@@ -281,6 +282,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             yield f"  {step['strategy']:<11} {step['candidates']:>5} found{took}  {said}".rstrip()
     yield from _without_a_model(report["events"])
     yield from _events(report["events"])
+    yield from _without_vector(report["events"])
     if not report["scope"]["matched"]:
         yield EMPTY
         return
@@ -315,10 +317,17 @@ def _without_a_model(events: Sequence[str]) -> Iterator[str]:
 
 def _events(events: Sequence[str]) -> Iterator[str]:
     """What else happened, as alerts count it."""
-    other = [e for e in events if not e.startswith(ranking.FAILED)]
+    other = [e for e in events if not e.startswith((*ranking.FAILED, WITHOUT_VECTOR))]
     yield from (f"  event: {e}" for e in other[:SHOWN_OUT])
     if len(other) > SHOWN_OUT:
         yield f"  and {len(other) - SHOWN_OUT} more events; --json names them"
+
+
+def _without_vector(events: Sequence[str]) -> Iterator[str]:
+    for event in events:
+        if event.startswith(WITHOUT_VECTOR):
+            count = event.removeprefix(WITHOUT_VECTOR).strip()
+            yield f"  {count} items have texts without a vector yet, which only their words find: ask again later"
 
 
 def _ranked_by(opened: engine.Engine, agent: Agent, principal: str, saved: compositions.Saved) -> ranking.Ranker | None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 EMBED_NOW, EMBED_AMONG = 64, 1_280
 """New passages that are embedded before a question is answered, in less than a second, while so few wait that twenty
-questions are enough. More of them wait for `catch_up(embed=None)`: a second a question would gain nothing.
+questions are enough. More of them wait for app/following.py: a second a question would gain nothing.
 """
 
 REMEMBERED = 10_000
@@ -162,6 +162,12 @@ class Engine:
         """Let the passages follow the graph; embed up to `embed` new ones, None for all."""
         await self._follow(progress)
         await index.embed(self.db, self.cache, limit=embed, progress=lambda n: progress(f"embedding passages: {n}"))
+
+    async def catch_up_alone(self, progress: Progress = lambda _: None) -> bool:
+        """The same with all new ones, by one process at a time; False where another one embeds them."""
+        await self._follow(progress)
+        done = await index.embed_alone(self.db, self.cache, progress=lambda n: progress(f"embedding passages: {n}"))
+        return done is not None
 
     async def keep_up(self, progress: Progress) -> None:
         """The same before a question: only as many passages are embedded as nobody has to wait for."""

@@ -115,6 +115,26 @@ async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, p
     return done
 
 
+async def embed_alone(db: store.Database, cache: Cache, *, progress: Progress | None = None) -> int | None:
+    """The same for all that wait, by one process at a time; None where another one is at it.
+
+    Cut off at any moment it loses the batch under way, and whoever comes next goes on behind the last one.
+    """
+    async with db.statements() as line:
+        if not await rows.lock_embedding(line):
+            return None
+        try:
+            return await embed(db, cache, progress=progress)
+        finally:
+            await rows.unlock_embedding(line)
+
+
+async def waiting(db: store.Database, cache: Cache, *, most: int = 10_000) -> int:
+    """How many passages have no vector yet, counted up to `most`."""
+    async with db.transaction() as tx:
+        return await rows.count_without_vector(tx, cache.embedder.model_id, most)
+
+
 async def index_vectors(db: store.Database, cache: Cache, *, above: int = DEFAULT.exact) -> int:
     """Where more than `above` passages are searched, let the approximate index follow them; how many came in."""
     async with db.transaction() as tx:

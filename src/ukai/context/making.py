@@ -37,7 +37,7 @@ from ukai.context.given import Given
 from ukai.context.item import Item
 from ukai.context.reader import Reader
 from ukai.context.render import templates
-from ukai.context.report import Report
+from ukai.context.report import WITHOUT_VECTOR, Report
 from ukai.context.request import Request
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
@@ -366,7 +366,7 @@ class _Call:
             budget=assembled.budget,
             used=assembled.used,
             ceiling_hit=assembled.ceiling_hit,
-            events=(*assembled.events, *model.events, *_mismatched(assembled)),
+            events=(*assembled.events, *model.events, *_mismatched(assembled), *_without_vector(ask.view)),
             found={i.id: i.why for i in items if i.why},
             shown=assembled.shown,
             versions=self._versions(ask),
@@ -470,6 +470,12 @@ def _mismatched(assembled: assembly.Assembled) -> Iterator[str]:
     """Templates that would have said something else, each with its item, and those of another schema."""
     for m in assembled.mismatches:
         yield m.event
+
+
+def _without_vector(view: View) -> Iterator[str]:
+    """How many of the items that this reader may see have a text without one."""
+    if view.missing:
+        yield f"{WITHOUT_VECTOR} {len(set(view.waiting))} of {view.size}"
 
 
 def _best(ask: Asked, candidates: Sequence[Candidate], number: int) -> list[Candidate]:

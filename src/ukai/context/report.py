@@ -17,6 +17,9 @@ from ukai.context import assembly
 from ukai.context.retrieval import Step
 from ukai.kit import canonical
 
+WITHOUT_VECTOR = "without_vector"
+"""How the event begins that tells of items with a text that only its words find: `without_vector 58 of 78`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Report:

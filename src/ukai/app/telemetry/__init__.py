@@ -23,6 +23,7 @@ from ukai.context import index
 from ukai.context.report import Report
 from ukai.context.rows import compositions
 from ukai.kit.errors import PermanentError
+from ukai.llm.cache import Cache
 
 __all__ = ["MEDIA", "METRICS", "NoExporter", "composed", "measured", "observed", "start"]
 
@@ -39,6 +40,7 @@ METRICS = metrics.Registry(
         Metric(name=names.RUNNING, help="Turns under way.", kind="gauge"),
         Metric(name=names.WAITING, help="Turns that wait for a place.", kind="gauge"),
         Metric(name=names.INDEX_LAG, help="Changes of the graph that passages do not follow yet.", kind="gauge"),
+        Metric(name=names.INDEX_WAITING, help="Texts that have no vector yet, up to 10,000.", kind="gauge"),
         Metric(name=names.ANN_RECALL, help="What approximate answers of a day have of the exact ones.", kind="gauge"),
         Metric(name=names.ANN_CHECKED, help="Approximate answers of a day that were checked.", kind="gauge"),
         Metric(
@@ -81,11 +83,12 @@ def start(environ: Mapping[str, str], stamp: record.Build) -> None:
     trace.set_tracer_provider(provider)
 
 
-async def measured(db: store.Database, *, running: int, waiting: int, at: datetime) -> None:
+async def measured(db: store.Database, *, cache: Cache, running: int, waiting: int, at: datetime) -> None:
     """Say how things stand at `at`, before they are read."""
     METRICS.set(names.RUNNING, to=running)
     METRICS.set(names.WAITING, to=waiting)
     METRICS.set(names.INDEX_LAG, to=await index.lag(db))
+    METRICS.set(names.INDEX_WAITING, to=await index.waiting(db, cache))
     async with db.snapshot() as tx:
         checked, share = await compositions.ann_recall(tx, at - timedelta(days=1))
     METRICS.set(names.ANN_CHECKED, to=checked)

@@ -468,6 +468,16 @@ async def passages_without_vector(tx: Transaction, model: str, limit: int) -> li
     return list(dict.fromkeys(str(r[0]) for r in rows))
 
 
+async def lock_embedding(line: Transaction) -> bool:
+    """Whether nobody else embeds what waits until the connection ends or `unlock_embedding` is called."""
+    return await line.value("select pg_try_advisory_lock(hashtextextended('ukai.embedding', 0))")
+
+
+async def unlock_embedding(line: Transaction) -> None:
+    """Let others embed."""
+    await line.value("select pg_advisory_unlock(hashtextextended('ukai.embedding', 0))")
+
+
 async def count_without_vector(tx: Transaction, model: str, stop_at: int) -> int:
     """How many passages the model has not embedded yet, counted no further than `stop_at`."""
     found = await tx.value(

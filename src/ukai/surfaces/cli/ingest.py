@@ -23,6 +23,9 @@ def ingest(
         bool, typer.Option("--planned", help="Show when each was pulled by itself, and will be.")
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Ask for everything again, not only for what is new.")] = False,
+    embed: Annotated[
+        bool, typer.Option("--embed/--no-embed", help="Embed what came in, or leave it to `ukai serve`.")
+    ] = True,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
     quiet: output.Quiet = False,
@@ -39,7 +42,7 @@ def ingest(
             "name connectors, or say --all, --due or --planned; --full and --dry-run go with names"
         )
     if due or planned:
-        _by_itself(workspace, due=due, as_json=as_json, quiet=quiet)
+        _by_itself(workspace, due=due, embed=embed, as_json=as_json, quiet=quiet)
         return
     pulled = app_.run(
         workspace, connectors or (), full=full, dry_run=dry_run, progress=output.live(quiet=quiet or as_json)
@@ -48,11 +51,23 @@ def ingest(
     documents = [r.as_json() for r in reports]
     text = "\n".join([*(_told(d) for d in documents), output.findings_text(findings)]).strip()
     output.emit({"pulls": documents, "findings": [f.as_json() for f in findings]}, as_json=as_json, text=text)
+    if embed and not dry_run:
+        _embed(workspace, as_json=as_json, quiet=quiet)
     if findings or any(r.is_failed or r.counts.get("refused") for r in reports):
         raise typer.Exit(output.REFUSED)
 
 
-def _by_itself(workspace: Path, *, due: bool, as_json: bool, quiet: bool) -> None:
+def _embed(workspace: Path, *, as_json: bool, quiet: bool) -> None:
+    """After what came in was told: cut off here, everything is in, and the next run goes on."""
+    from ukai.app import following
+
+    said = asyncio.run(following.caught_up(workspace, output.live(quiet=quiet or as_json)))
+    output.emit(None, as_json=False, text="")  # no progress is left on a terminal
+    if said and not quiet:
+        typer.echo(said, err=True)
+
+
+def _by_itself(workspace: Path, *, due: bool, embed: bool, as_json: bool, quiet: bool) -> None:
     from ukai.app import pulls
 
     if due:
@@ -66,6 +81,8 @@ def _by_itself(workspace: Path, *, due: bool, as_json: bool, quiet: bool) -> Non
         as_json=as_json,
         text=text or "no connector has a schedule",
     )
+    if due and embed:
+        _embed(workspace, as_json=as_json, quiet=quiet)
     if findings or any(p.alert for p in found):
         raise typer.Exit(output.REFUSED)
 

@@ -28,5 +28,6 @@ async def _metrics(request: Request) -> Response:
         who = await wire.caller(here, request.scope, CHANNEL)
         here.desk(who, CHANNEL).standing.need("audit", "read the metrics")
     running, waiting = here.admission.running, here.admission.waiting
-    await telemetry.measured(here.engine.db, running=running, waiting=waiting, at=here.engine.clock.now())
+    opened = here.engine
+    await telemetry.measured(opened.db, cache=opened.cache, running=running, waiting=waiting, at=opened.clock.now())
     return PlainTextResponse(telemetry.METRICS.exposition(), media_type=telemetry.MEDIA)

@@ -1,0 +1,82 @@
+"""What is written is embedded by whoever serves, once, and a broken model does not stop it (C45)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.app import test_ask
+from tests.context.world import Hashed
+from ukai.app import context, engine, following
+from ukai.context import index, rows
+from ukai.llm.cache import Cache
+
+root, company = test_ask.root, test_ask.opened
+
+
+@pytest.fixture
+async def opened(company: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> engine.Engine:
+    """More texts wait than are embedded before a question."""
+    monkeypatch.setattr(engine, "EMBED_AMONG", 0)
+    await company.keep_up(lambda _: None)
+    return company
+
+
+async def left(opened: engine.Engine) -> int:
+    return await index.waiting(opened.db, opened.cache)
+
+
+async def test_a_server_embeds_all_that_waits_and_the_document_says_until_then_that_it_is_incomplete(
+    opened: engine.Engine,
+):
+    async def composed() -> str:
+        made = await context.composed(opened, "desk", "How is Alder?", principal=test_ask.ANN)
+        return "\n".join(context.lines(made["report"]))
+
+    waited = await left(opened)
+    before = await composed()
+    looked = asyncio.Event()
+
+    async def wait(seconds: float) -> None:
+        looked.set()
+        await asyncio.Event().wait()
+
+    async with following.watched(lambda: opened, wait=wait):
+        await looked.wait()
+
+    assert waited > 0
+    assert "items have texts without a vector yet" in before
+    assert await left(opened) == 0
+    assert "without a vector" not in await composed()
+
+
+async def test_what_one_process_embeds_another_leaves_to_it(opened: engine.Engine):
+    async with opened.db.statements() as line:
+        assert await rows.lock_embedding(line)
+        assert not await opened.catch_up_alone()
+        assert await left(opened) > 0
+        await rows.unlock_embedding(line)
+
+    assert await opened.catch_up_alone()
+    assert await left(opened) == 0
+
+
+async def test_a_model_that_fails_is_told_once_and_asked_again(opened: engine.Engine, caplog: pytest.LogCaptureFixture):
+    class Broken(Hashed):
+        def embed(self, texts: Sequence[str]) -> Any:
+            raise OSError("the model's file is gone")
+
+    watch = following.Watch(current=lambda: replace(opened, cache=Cache(Broken())))
+    with caplog.at_level(logging.ERROR):
+        await watch.look()
+        await watch.look()
+    watch.current = lambda: opened
+    await watch.look()
+
+    assert caplog.text.count("the model's file is gone") == 1
+    assert await left(opened) == 0
