@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from tests.context import world
@@ -10,9 +12,11 @@ from tests.context.test_no_leak import state, told
 from tests.context.test_reading import company
 from tests.context.world import ANN, MIRA
 from ukai import context, store
-from ukai.context import Scope, cache, elements
+from ukai.context import Scope, cache, elements, retrieval
 from ukai.context.elements import MOST
+from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
+from ukai.context.strategies.asked import Candidate
 
 SHOP = Scope(globs=("shop/**",))
 QUESTION = "which customers left?"
@@ -162,3 +166,12 @@ async def test_a_word_names_no_table_and_no_column_and_a_handle_does(database: s
 
     assert await named("Which customers left?") == 0
     assert await named("What is in Table#main:orders?") == 1
+
+
+def test_tables_are_read_by_their_number_until_their_columns_are_too_many():
+    def reach(columns: int) -> int:
+        table = Candidate("Table#t", UUID(int=1), "", 1.0, (), size=2_000, bodies=1 + columns)
+        return retrieval.within_reach([table] * 400, 15_000, DEFAULT)
+
+    assert reach(0) == reach(20) == DEFAULT.least + 150
+    assert reach(999) == retrieval.MOST * DEFAULT.composition_cap // 1_000 + 1

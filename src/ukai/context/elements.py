@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"\d+")
 SHORT = 200
 """Characters. Children whose texts are longer in the mean say something each, and are no elements."""
-MOST = 1_000
+MOST = 2_000
 """Nothing consists of more: a place with a hundred thousand children is no table."""
 
 

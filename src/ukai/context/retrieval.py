@@ -16,7 +16,7 @@ import numpy as np
 from ukai.context.settings import Settings
 from ukai.context.strategies.asked import Asked, Candidate, Strategy
 
-MOST = 2
+MOST = 4
 """Of bodies as many times the candidates of a composition are read, where some stand for many."""
 
 
@@ -144,15 +144,16 @@ def whole(ask: Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
 def within_reach(candidates: Sequence[Candidate], tokens: int, settings: Settings, given: Collection[str] = ()) -> int:
     """How many of `candidates`, best first, are worth reading for a document of so many tokens.
 
-    What was `given` takes no room: it is read to see whether it still says the same.
+    What was `given` takes no room: it is read to see whether it still says the same. A table counts as one, for its
+    name or those of its columns may be all that stands: what bounds the work are the bodies that come with it.
     """
     least = settings.least + tokens // settings.least_tokens
     room, filled, read = 4 * settings.room * tokens, 0, 0
     for number, c in enumerate(candidates):
-        if (filled > room and read >= least) or read > MOST * settings.composition_cap:
+        if (filled > room and number >= least) or read > MOST * settings.composition_cap:
             return number
         if c.id in given:
-            least += c.bodies
+            least += 1
         else:
             filled += c.size
         read += c.bodies
