@@ -298,9 +298,16 @@ def test_over_a_pipe_a_message_in_which_a_key_stands_twice_is_refused_as_at_ever
         call % (3, ""),
     ]
     arguments = [sys.executable, "-m", "ukai", "serve", "--stdio", "--workspace", str(tmp_path)]
-    done = subprocess.run(arguments, input="".join(lines), env=environ, capture_output=True, text=True, timeout=60)
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("".join(lines))
+        server.stdin.flush()
+        # The input stays open until the last answer is there: where it ends, the server stops what it is at.
+        answers: dict[Any, Any] = {}
+        while not {2, 3, None} <= answers.keys() and (line := server.stdout.readline()):
+            answers |= {(answer := json.loads(line))["id"]: answer}
 
-    answers = {a["id"]: a for a in map(json.loads, done.stdout.splitlines())}
     assert answers[2]["error"]["code"] == -32700
     assert "'a'" in answers[2]["error"]["message"]
     assert answers[None]["error"]["code"] == -32700
