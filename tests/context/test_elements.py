@@ -65,6 +65,20 @@ async def test_what_does_not_fit_in_full_names_its_columns(database: store.Datab
     assert next(r.level for r in made.report.ranking if r.section == "Table#main:wide") == "names"
 
 
+async def test_a_huge_value_of_a_column_is_put_aside_and_can_be_fetched(database: store.Database):
+    w = await shop(database)
+    huge = "wide-" * 5_000
+    await w.write(*world.table("blobs", "id INTEGER", f"kind {huge}"))
+    await w.follow()
+
+    made = await compose(w, ANN, "which kind of blobs?", SHOP)
+    again = await compose(w, ANN, "which kind of blobs?", SHOP)
+    ref = made.text.partition("fetch_offloaded ")[2].partition("]")[0].split()[0].strip("`")
+
+    assert again.text == made.text
+    assert await context.fetch_offloaded(database, ref, library=w.library, reader=world.reader(ANN)) == huge
+
+
 async def test_a_column_is_explained_with_its_table(database: store.Database):
     w = await shop(database)
     made = await compose(w, ANN, QUESTION, SHOP)

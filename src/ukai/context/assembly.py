@@ -144,7 +144,7 @@ def assemble(
         ranking=tuple(_ranked(f, max(scores[s.item.id] for s in f.unit.subjects), aside) for f in fates),
         dropped=tuple(_dropped(f) for f in fates if f.level == levels.NONE),
         shown=shown,
-        offloaded=tuple(o for o in put_aside if o.item in shown),
+        offloaded=_standing(put_aside, (f.unit for f in fates if f.level != levels.NONE)),
         budget=budget_tokens,
         used=math.ceil(made.used),
         ceiling_hit=is_truncated,
@@ -171,8 +171,15 @@ def again(
     bodies, same = templates.Bodies(shelf), _same(given, (s for u in units for s in u.subjects))
     layout = document.Layout(units, body=bodies, given=same, shaped=outline.shapes, items=by_id)
     text = document.Page(layout, outline.standing).text()
-    shown = {s.item.id for u in units for s in u.subjects} if put_aside else ()
-    return text, tuple([o for o in put_aside if o.item in shown])
+    return text, _standing(put_aside, units)
+
+
+def _standing(put_aside: Sequence[Offloaded], units: Iterable[sections.Unit]) -> tuple[Offloaded, ...]:
+    """Those of things, and of elements of things, that stand in the document."""
+    if not put_aside:
+        return ()
+    there = {i.id for u in units for s in u.subjects for i in (s.item, *s.elements)}
+    return tuple([o for o in put_aside if o.item in there])
 
 
 def _same(given: Given, subjects: Iterable[Subject]) -> dict[str, str]:
