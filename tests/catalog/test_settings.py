@@ -40,6 +40,19 @@ OWNERS = 'owners: {agents: {coach: "@sales"}, guardrails: "@managers", access: "
         ("context: {thresholds: {rerank: 0}}\n", "invalid_value", "1:32", "correct the value"),
         ("context: {thresholds: {filter: 30}}\n", "invalid_value", "1:23", "lower fetch_all, or raise filter"),
         ("context: {thresholds: {in_memory: 9000}}\n", "invalid_value", "1:23", "lower exact, or raise in_memory"),
+        (
+            "context: {thresholds: {strategy_cap: 3000}}\n",
+            "invalid_value",
+            "1:23",
+            "lower strategy_cap, or raise composition_cap",
+        ),
+        ("context: {thresholds: {near: 301}}\n", "invalid_value", "1:23", "lower near, or raise strategy_cap"),
+        (
+            "context: {thresholds: {fetch_all: 700, composition_cap: 600}}\n",
+            "invalid_value",
+            "1:23",
+            "lower fetch_all, or raise composition_cap",
+        ),
         (f"context: {{recall: {{nightly: '3:00', {PINNED}}}}}\n", "invalid_value", "1:29", "correct the value"),
         (
             "context: {recall: {nightly: '03:00', run_as: 'service:n', baseline: ../b.json}}\n",

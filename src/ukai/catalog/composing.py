@@ -5,7 +5,7 @@ Context req. 17, 25-26, 45.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -19,6 +19,13 @@ from ukai.kit.finding import Finding
 from ukai.llm.config import Models
 from ukai.llm.known import EXTRACTIVE, SCORE
 from ukai.study import report
+
+RISING: Mapping[tuple[str, ...], str] = {
+    ("fetch_all", "filter", "exact", "in_memory"): "one route would never be taken",
+    ("near", "strategy_cap", "composition_cap"): "what the one brings the other cuts off",
+    ("fetch_all", "composition_cap"): "not all that are in scope would be candidates",
+}
+"""Thresholds none of which may be above the next, and what would come of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,18 +75,18 @@ class Composing:
 def findings(context: Composing, doc: document.Document, *, local: str | None) -> Iterator[Finding]:
     """What is wrong with it beyond its shape. `local` is the local principal."""
     found = context.thresholds
-    names = ("fetch_all", "filter", "exact", "in_memory")
-    for less, more in pairwise(names):
-        few, many = getattr(found, less), getattr(found, more)
-        if few > many:
-            yield Finding(
-                code="invalid_value",
-                where=doc.where("/context/thresholds"),
-                message=f"{less} ({few}) is above {more} ({many}): one route would never be taken",
-                expected=" <= ".join(names),
-                received=str(few),
-                hint=f"lower {less}, or raise {more}",
-            )
+    for names, why in RISING.items():
+        for less, more in pairwise(names):
+            few, many = getattr(found, less), getattr(found, more)
+            if few > many:
+                yield Finding(
+                    code="invalid_value",
+                    where=doc.where("/context/thresholds"),
+                    message=f"{less} ({few}) is above {more} ({many}): {why}",
+                    expected=" <= ".join(names),
+                    received=str(few),
+                    hint=f"lower {less}, or raise {more}",
+                )
     if context.recall is not None:
         yield from _nightly(context.recall, doc, local)
 
