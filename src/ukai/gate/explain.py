@@ -118,7 +118,7 @@ async def _facts(tx: store.Transaction, problems: Sequence[Problem], rights: Rig
         changes=await rows.changes_numbered(tx, [p["seq"] for p in problems if p.get("seq")]),
         fields=await rows.last_changes(tx, conflicts),
         # For as many as a model is shown.
-        near=await _near(tx, sorted(missing - dead.keys())[: render.TOOL_LINES], allowed),
+        near=await _near(tx, sorted(missing - dead.keys())[: render.TOOL_LINES], rights),
     )
 
 
@@ -143,12 +143,12 @@ def _handle(p: Problem) -> str:
 
 
 async def _near(
-    tx: store.Transaction, missing: Sequence[tuple[str, str]], allowed: rows.Allowed
+    tx: store.Transaction, missing: Sequence[tuple[str, str]], rights: Rights
 ) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for type in dict.fromkeys(t for t, _ in missing):
         keys = [k for t, k in missing if t == type]
-        known = await rows.keys_near(tx, type, keys, allowed)
+        known = await rows.keys_near(tx, type, keys, rights)
         found |= {(type, key): nearest(key, known, type=type) for key in keys}
     return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.gate import world
 from ukai import access, gate, store
-from ukai.gate import feed, history
+from ukai.gate import feed, history, rows
 from ukai.kit import document
 
 ACCESS = {
@@ -94,6 +94,8 @@ async def test_rights_that_come_by_way_of_an_owner_reach_the_history(database: s
 
     assert [dict(c.after) for c in timeline] == [{"name": "mine"}]
     assert {c.handle for c in page.changes} == {"Owner#cy", "Thing#mine", "Thing#mine -belongs_to-> Owner#cy"}
+    async with database.transaction() as tx:  # and what a rejection offers in place of a key that is not there
+        assert await rows.keys_near(tx, "Thing", ["nine"], AskedTogether(cy)) == ["mine"]  # type: ignore[arg-type]
 
 
 class AskedTogether:

@@ -125,23 +125,30 @@ async def handles(tx: store.Transaction, ids: Collection[str], rights: Rights) -
     return await named(tx, [str(id) for id in await seen(tx, ids, rights)]) if ids else {}
 
 
-async def keys_near(tx: store.Transaction, type: str, keys: Sequence[str], allowed: Allowed) -> list[str]:
-    """Keys of living nodes of the type that may be meant by one of `keys`: neighbours in their order, and some more."""
-    text, params = allowed
+async def keys_near(tx: store.Transaction, type: str, keys: Sequence[str], rights: Rights) -> list[str]:
+    """Keys of living nodes of the type that may be meant by one of `keys`, of those that may be read.
+
+    Neighbours in their order, and some more. Few of very many may be those: whoever owns many is asked once, and not
+    for each row that a search for a neighbour passes.
+    """
+    owning = await owning_edges(tx)
+    together = rights.sql_among(("array(select id from node where type = %s and gone = 0)", [type]), owning)
+    text, params = together or rights.sql("n", owning)
     statement = put(
-        """select f.key from unnest(%s::text[]) k(key) cross join lateral (
-               select n.key from node n where n.type = %s and n.gone = 0 and n.key >= k.key and {allowed}
-               order by n.key limit 100) f
+        "with seen as {once} (select n.key from node n where {allowed}) {near}",
+        once="materialized" if together else "not materialized",
+        allowed=f"n.id = any ({text})" if together else f"n.type = %s and n.gone = 0 and {text}",
+        near="""
+           select f.key from unnest(%s::text[]) k(key) cross join lateral (
+               select s.key from seen s where s.key >= k.key order by s.key limit 100) f
            union
            select f.key from unnest(%s::text[]) k(key) cross join lateral (
-               select n.key from node n where n.type = %s and n.gone = 0 and n.key < k.key and {allowed}
-               order by n.key desc limit 100) f
+               select s.key from seen s where s.key < k.key order by s.key desc limit 100) f
            union
-           (select n.key from node n where n.type = %s and n.gone = 0 and {allowed} limit 1000)""",
-        allowed=text,
+           (select s.key from seen s limit 1000)""",
     )
     names = list(keys)
-    return [k for (k,) in await tx.fetch(statement, [names, type, *params, names, type, *params, type, *params])]
+    return [k for (k,) in await tx.fetch(statement, [*([] if together else [type]), *params, names, names])]
 
 
 async def deletions(
