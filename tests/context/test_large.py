@@ -13,7 +13,7 @@ from tests.context.test_composing import QUESTION, compose, handles
 from tests.context.test_no_leak import told
 from tests.context.test_reading import company
 from tests.context.world import ANN, APPROXIMATE, BEN, CLOCK, TESS
-from ukai import store
+from ukai import context, store
 from ukai.context import cache, index
 from ukai.context.rows import compositions
 from ukai.context.rows import views as listing
@@ -71,6 +71,37 @@ async def test_an_index_whose_making_was_interrupted_is_made_again(database: sto
         made = "select indisvalid from pg_index where indexrelid = 'passage_vector_32'::regclass"
         assert await tx.value(made)
         assert await tx.value("select current_setting('statement_timeout')") == "1min"
+
+
+@pytest.mark.parametrize("bound", ["in_memory", "exact"])
+async def test_a_bound_that_was_lowered_or_grown_out_of_counts_from_the_next_question_on(
+    database: store.Database, bound: str
+):
+    """As it does for a process that has kept nothing."""
+    w = await company(database)
+    await indexed(w)
+    lower = {"in_memory": replace(DEFAULT, in_memory=2), "exact": LARGE}[bound]
+
+    async def both(settings: Settings) -> tuple[context.Composition, context.Composition]:
+        known = await compose(w, settings=settings, policies=APPROXIMATE)
+        kept = cache._OF.pop(database)  # pyright: ignore[reportPrivateUsage]
+        new = await compose(w, settings=settings, policies=APPROXIMATE)
+        cache._OF[database] = kept  # pyright: ignore[reportPrivateUsage]
+        return known, new
+
+    before = await compose(w, policies=APPROXIMATE)
+    known, new = await both(lower)
+
+    assert (known.text, known.report.text) == (new.text, new.report.text)
+    assert known.report.text != before.report.text
+
+    fits = replace(DEFAULT, **{bound: before.report.matched})
+    await compose(w, settings=fits, policies=APPROXIMATE)
+    await w.write(*world.memo("more", "alder", "One more rollout."))
+    await indexed(w)
+    known, new = await both(fits)
+
+    assert (known.text, known.report.text) == (new.text, new.report.text)
 
 
 async def test_few_passages_need_no_index(database: store.Database):

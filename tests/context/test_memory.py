@@ -1,15 +1,22 @@
-"""What a process keeps of views and answers takes no more memory than it says (context req. 38)."""
+"""What a process keeps of views and answers is true of the graph as it is, and takes no more memory than it says.
+
+Context req. 38-39.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import tracemalloc
+from typing import Any
+
+import pytest
 
 from tests.context import world
 from tests.context.test_composing import compose
 from tests.context.test_reading import company
 from ukai import store
-from ukai.context import cache
+from ukai.context import cache, elements
 
 
 async def test_what_is_kept_for_questions_is_counted_and_bounded(database: store.Database):
@@ -36,3 +43,34 @@ async def test_what_is_kept_for_questions_is_counted_and_bounded(database: store
     bound = kept._memory = first[1]  # pyright: ignore[reportPrivateUsage]
     _, size = await asked("rollout", 1)
     assert 0 < size <= bound
+
+
+async def test_a_call_that_was_overtaken_leaves_nothing_behind_for_others(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await company(database)
+    await w.write(*world.memo("late", "alder", "The rollout waits for the depot gate."))
+    await w.follow()
+    held, go, folded = asyncio.Event(), asyncio.Event(), elements.folded
+
+    async def slow(*given: Any) -> Any:
+        if not held.is_set():
+            held.set()
+            await go.wait()
+        return await folded(*given)
+
+    monkeypatch.setattr(elements, "folded", slow)
+    overtaken = asyncio.create_task(compose(w, question="Why does the rollout wait?"))
+    await held.wait()
+    await w.write(world.change("Memo#late", readers=["group:managers"]))
+    await w.follow()
+    await compose(w, question="Another question")
+    go.set()
+    await overtaken
+
+    after = await compose(w, question="Why does the rollout wait?")
+    cache._OF.pop(database)  # pyright: ignore[reportPrivateUsage]
+    anew = await compose(w, question="Why does the rollout wait?")
+
+    assert "Memo#late" not in after.report.text
+    assert (after.text, after.report.text) == (anew.text, anew.report.text)

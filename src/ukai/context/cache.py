@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -146,12 +146,15 @@ class Views:
             if made is None and await listing.count(tx, scope.clause, bounds.in_memory + 1) <= bounds.in_memory:
                 found = await listing.listed(tx, scope.clause)
                 made = await view.read(tx, scope, types, found)
-            if made is None or made.records > bounds.in_memory:
-                self._kept.pop(name, None)
-                return None
         else:
             self.hits += 1
             made = kept.view
+        # Views grow as they follow, and the bounds of a deployment may be others than they were.
+        if made is None or made.records > bounds.in_memory:
+            self._kept.pop(name, None)
+            return None
+        if made.size > bounds.exact and made.vectors is not None:
+            made = replace(made, vectors=None, waiting=())
         answers = kept.answers if kept and kept.view is made and kept.position == now.text else None
         if cache is not None and made.size <= bounds.exact and (made.vectors is None or made.missing):
             more = await view.with_vectors(tx, made, cache)

@@ -218,8 +218,10 @@ class _Call:
         async with self.kept.line.place(), db.snapshot() as tx:
             self.given = await self._given(tx)
             self.secret = await self.kept.secret(tx)
-            ask = await asked_of(tx, self.scope, self.request.question, self.library, self.settings, self.kept)
+            view = await _view_of(tx, self.scope, self.library, self.settings, self.kept)
+            # At once: whoever asks in the meantime may put a newer view in its place.
             answers = self.kept.answers(self.scope, self.library.types, self.library.cache)
+            ask = await _asked(tx, self.scope, self.request.question, self.library, self.settings, view)
             self._took("view")
             graph, candidates = await self._found(ask, answers)
             self._took("strategies")
@@ -405,13 +407,28 @@ async def asked_of(
     question: str,
     library: reading.Library,
     settings: Settings = DEFAULT,
-    kept: caching.Views | None = None,
 ) -> Asked:
-    """The question before any strategy has run, with the view of its scope."""
-    kept = kept or caching.Views()
+    """The question before any strategy has run, with the view of its scope, which is read for it."""
+    view = await _view_of(tx, scope, library, settings, caching.Views())
+    return await _asked(tx, scope, question, library, settings, view)
+
+
+async def _view_of(
+    tx: store.Transaction, scope: CompiledScope, library: reading.Library, settings: Settings, kept: caching.Views
+) -> View | None:
     exact = settings.exact if scope.rights.approximate else settings.in_memory
     bounds = caching.Bounds(in_memory=settings.in_memory, exact=exact)
-    view = await kept.get(tx, scope, types=library.types, cache=library.cache, bounds=bounds)
+    return await kept.get(tx, scope, types=library.types, cache=library.cache, bounds=bounds)
+
+
+async def _asked(
+    tx: store.Transaction,
+    scope: CompiledScope,
+    question: str,
+    library: reading.Library,
+    settings: Settings,
+    view: View | None,
+) -> Asked:
     ann = None
     if view is None:
         view, ann = await _wide(tx, scope, question, library, settings)
