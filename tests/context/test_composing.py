@@ -22,7 +22,7 @@ from tests.context import world
 from tests.context.test_reading import company, found
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS
 from ukai import context, store
-from ukai.context import Scope, bodies, cache, clause, explaining, index, levels, making, rows
+from ukai.context import Scope, bodies, cache, clause, explaining, index, levels, making, rereading, rows
 from ukai.context.given import Given
 from ukai.context.reader import Reader
 from ukai.context.rows import compositions
@@ -439,6 +439,30 @@ async def test_a_conversation_is_not_sent_the_same_again_unless_it_changed(datab
     assert said in other.text
     assert said in somebody.text
     assert "The rollout goes on in May." in changed.text
+
+
+async def test_a_score_below_its_rank_is_explained_by_the_best_of_its_section_while_that_may_be_read(
+    database: store.Database,
+):
+    """Context req. 27, 46."""
+    w = await company(database)
+    made = await compose(w, question="Who is near the depot?")
+    row = next(r for r in made.report.ranking if r.section.startswith("Firm#") and r.best)
+    best = next(r for r in made.report.ranking if r.section == row.best)
+
+    async def why() -> str:
+        asked = {"library": w.library, "reader": world.reader(ANN)}
+        return str(await explaining.explain(database, made.id, row.section, **asked))  # type: ignore[arg-type]
+
+    before = await why()
+    await w.write(world.change(best.section, owner=BEN))
+    async with database.snapshot() as tx:
+        after = await rereading.reread(tx, made.report.as_json(), library=w.library, reader=world.reader(ANN))
+
+    assert best.score > row.score
+    assert f"; ranked with {best.section}, score {best.score:.2f})" in before
+    assert best.section not in str(after) + await why()
+    assert row.section in str(after)
 
 
 async def test_a_huge_value_is_put_aside_for_this_audience_alone(database: store.Database):

@@ -93,6 +93,14 @@ def test_the_document_follows_the_order_that_a_model_gave_and_behind_it_the_scor
     assert [r.section for r in result.ranking[:4]] == ["59", "7", "0", "1"]
 
 
+def test_of_what_is_ranked_together_a_report_names_the_best_whose_score_is_that_of_all():
+    items = [build.thing(n, f"Text {n}.", place=n[0], score=s) for n, s in (("a1", 9), ("b1", 5), ("a2", 1))]
+
+    result = build.assembled(items)
+
+    assert [(r.section, r.score, r.best) for r in result.ranking] == [("a1", 9, ""), ("a2", 1, "a1"), ("b1", 5, "")]
+
+
 def test_two_views_are_fused_so_that_one_good_place_is_less_than_two_fair_ones():
     """k = 60: with a small one the first place of either view would win alone."""
     others = list(range(2, 200))

@@ -28,7 +28,7 @@ WITHOUT_A_MODEL = (
     "the model that was to rank failed: the scores ordered instead",
 )
 """For each of `ranking.FAILED`."""
-ORDER = "what stands together is ranked together, by the best score of it or where a model put it; a score is its own"
+ORDER = "what stands together is ranked together, with the best of it or where a model put it; a score is its own"
 """Why the scores below each other go up and down."""
 EMPTY = "  the scopes of agent and skill cover nothing that you may read: see their globs and ids, and your rights"
 
@@ -295,6 +295,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         if out > SHOWN_OUT and row["level"] == "none":
             continue
         title = f"  {row['title']}" if row.get("title") else ""
+        title += f"  with {row['best']}" if row.get("best") else ""
         yield f"{rank:>4}  {row['score']:>6.2f}  {row['tokens_full']:>6}  {row['level']:<9} {row['section']}{title}"
         if not row["reason"].endswith(" in full"):
             yield f"{'':>33}{row['reason']}"

@@ -40,6 +40,8 @@ class Ranked:
     reason: str
     items: tuple[str, ...] = ()
     """All that stand and fall with it: the members of a family, and their elements."""
+    best: str = ""
+    """The best of what is ranked together with it, where that is another: its score is the section's."""
 
 
 @light.value
@@ -125,23 +127,27 @@ def assemble(
 
     same = _same(given, subject.of(items)) if given else {}
 
-    def filled(units: Sequence[sections.Unit], budget: float, usual: cut.Cut | None = None) -> cut.Cut:
+    def filled(units: Sequence[sections.Unit], budget: float, usual: cut.Cut | None = None) -> tuple[cut.Cut, Ranking]:
         layout = document.Layout(units, body=bodies, given=same, after=usual.layout if usual else None)
-        order = order_of(units, scores, wanted)
-        return cut.fill(order, budget=budget, count=count, layout=layout, plan=plan, before=usual)
+        ranking = ranking_of(units, scores, wanted)
+        made = cut.fill(in_order(ranking), budget=budget, count=count, layout=layout, plan=plan, before=usual)
+        return made, ranking
 
     units = sections.units(items[:usual])
-    made = filled(units, min(budget, BUDGET_TOKENS))
+    made, ranking = filled(units, min(budget, BUDGET_TOKENS))
     if budget > BUDGET_TOKENS:
-        made = filled([*units, *sections.units(items[len(items[:usual]) :])], budget, made)
+        made, ranking = filled([*units, *sections.units(items[len(items[:usual]) :])], budget, made)
     fates = tuple(cut.fates(made))
+    best = {u.id: s.units[0].id for s in ranking(cut.stop_of(budget)) for u in s.units[1:]}
     shown = {s.item.id: (_hash(s), f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
     aside = Counter(o.item for o in put_aside)
     is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
         text=made.text,
         outline=_outline(made),
-        ranking=tuple(_ranked(f, max(scores[s.item.id] for s in f.unit.subjects), aside) for f in fates),
+        ranking=tuple(
+            _ranked(f, max(scores[s.item.id] for s in f.unit.subjects), aside, best.get(f.unit.id, "")) for f in fates
+        ),
         dropped=tuple(_dropped(f) for f in fates if f.level == levels.NONE),
         shown=shown,
         offloaded=_standing(put_aside, (f.unit for f in fates if f.level != levels.NONE)),
@@ -201,13 +207,27 @@ def _outline(made: cut.Cut) -> Outline:
     )
 
 
-def order_of(units: Sequence[sections.Unit], scores: Mapping[str, float], wanted: Sequence[str] = ()) -> cut.Order:
-    """The units of a document of so many tokens, best first: by sections, since those are what is ranked."""
+Ranking = Callable[[int], Sequence[sections.Section]]
+"""The sections of a document of so many tokens, best first."""
+
+
+def ranking_of(units: Sequence[sections.Unit], scores: Mapping[str, float], wanted: Sequence[str] = ()) -> Ranking:
+    """The sections of `units` for a document of any size."""
     grouped = sections.Grouped(units, scores)
 
     @cache
+    def ranking(tokens: int) -> Sequence[sections.Section]:
+        return _ordered(grouped.within(tokens), wanted)
+
+    return ranking
+
+
+def in_order(ranking: Ranking) -> cut.Order:
+    """Unit by unit."""
+
+    @cache
     def order(tokens: int) -> Sequence[sections.Unit]:
-        return [u for s in _ordered(grouped.within(tokens), wanted) for u in s.units]
+        return [u for s in ranking(tokens) for u in s.units]
 
     return order
 
@@ -223,7 +243,7 @@ def _ordered(found: Sequence[sections.Section], wanted: Sequence[str]) -> list[s
     return rank.reordered(rank.by_score(found), wanted)
 
 
-def _ranked(fate: cut.Fate, score: float, aside: Mapping[str, int]) -> Ranked:
+def _ranked(fate: cut.Fate, score: float, aside: Mapping[str, int], best: str) -> Ranked:
     """`aside`: how many values of an item a document does not hold, however full it is."""
     unit = fate.unit
     n = aside.get(unit.item.id, 0) if fate.level == levels.FULL and not fate.is_given else 0
@@ -235,6 +255,7 @@ def _ranked(fate: cut.Fate, score: float, aside: Mapping[str, int]) -> Ranked:
         level=fate.level,
         reason=fate.reason + but if n else fate.reason,
         items=tuple(i for s in unit.subjects for i in (s.item.id, *(e.id for e in s.elements))),
+        best=best,
     )
 
 

@@ -133,7 +133,7 @@ def fill(
     before: Cut | None = None,
 ) -> Cut:
     """Fill a page from the units of `order`. `before` is the usual document, which this larger one goes on from."""
-    units = tuple(order(next((s for s in STOPS if s >= budget), STOPS[-1])))
+    units = tuple(order(stop_of(budget)))
     ladder = Ladder(order, count=count, page=Page(layout), passes=plan.passes)
     if plan.prefix:
         done = ladder.prefix(units, budget)
@@ -166,6 +166,11 @@ def fill(
         is_next=shortened or plan.prefix or ladder.is_full,
         passed=ladder.all_passed,
     )
+
+
+def stop_of(budget: float) -> int:
+    """The size of document for which the units of one of `budget` are ranked."""
+    return next((s for s in STOPS if s >= budget), STOPS[-1])
 
 
 def _cost(page: Page, unit: Unit, level: str, count: Count) -> float:

@@ -280,6 +280,7 @@ def _is_shown(report: Mapping[str, Any], name: str) -> bool:
 def _of_ranking(report: Mapping[str, Any], name: str) -> Iterator[str]:
     """The record's own line, then its best parts."""
     found: list[str] = []
+    scores = {row["section"]: row["score"] for row in report["ranking"]}
     for row in report["ranking"]:
         inside = [i for i in row["items"] if i == name or i.startswith(f"{name}/")]
         if inside:
@@ -288,6 +289,8 @@ def _of_ranking(report: Mapping[str, Any], name: str) -> Iterator[str]:
             found_by = (w for i in (*inside, row["section"]) for w in report["found"].get(i, ()))
             ways = ", ".join(dict.fromkeys(found_by))
             figures = f"score {row['score']:.2f}, {row['tokens_full']} tokens in full, by {ways}"
+            if (best := row.get("best")) in scores:
+                figures += f"; ranked with {best}, score {scores[best]:.2f}"
             said = f"{part}{row['reason'] or row['level']} ({figures})"
             found.insert(0, said) if inside[0] == name else found.append(said)
     yield from found[:PARTS]

@@ -60,6 +60,7 @@ class Report:
                     "level": r.level,
                     "reason": r.reason,
                     "items": list(r.items),
+                    **({"best": r.best} if r.best else {}),
                 }
                 for r in self.ranking
             ],

@@ -44,7 +44,7 @@ async def reread(
 
     ranking = [
         {
-            **row,
+            **{key: value for key, value in row.items() if key != "best" or is_seen(value)},
             "title": titles.get(row["section"], ""),
             "reason": told(row["reason"]),
             "items": [name for name in row["items"] if is_seen(name)],

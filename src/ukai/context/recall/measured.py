@@ -123,7 +123,7 @@ def _documents(
     memory: Memory, scores: Mapping[str, float], budgets: Sequence[int], count: Callable[[str], float], plan: cut.Plan
 ) -> dict[int, Document]:
     best = sorted(memory.units, key=lambda u: -scores[u.id])[:CANDIDATES]
-    order = assembly.order_of(best, scores)
+    order = assembly.in_order(assembly.ranking_of(best, scores))
     return {b: Document(cut.fill(order, budget=b, count=count, layout=memory.layout, plan=plan)) for b in budgets}
 
 
