@@ -243,6 +243,21 @@ def test_a_report_says_once_how_its_ranks_and_turns_are_to_be_read():
     assert lines.index(context.ORDER) < next(n for n, line in enumerate(lines) if line.startswith("rank"))
 
 
+def test_of_a_long_ranking_the_first_of_each_kind_are_shown_and_all_to_whoever_asks():
+    row = {"score": 1.0, "tokens_full": 9, "reason": "rank in full"}
+    ranking = [{**row, "section": f"Memo#{n}", "level": "full" if n < 30 else "none"} for n in range(45)]
+    scope = {"matched": 45}
+    report = {"scope": scope, "used": 1, "budget": 9, "graph": [], "events": ["x"] * 30, "dropped": [], "ranking": ranking}
+
+    short, whole = (list(context.lines(report, whole=w)) for w in (False, True))
+
+    assert sum("Memo#" in line for line in short) == context.SHOWN_IN + context.SHOWN_OUT
+    assert "      and 10 more in the document, 5 more left out: --all shows them" in short
+    assert sum("Memo#" in line for line in whole) == 45
+    assert sum("event" in line for line in whole) == 30
+    assert not any("--all" in line for line in whole)
+
+
 def test_what_a_composition_had_to_do_without_is_counted_for_alerts():
     graph = tuple(retrieval.Step(strategy=s, fired=True, timed_out=s == "relations") for s in ("keyword", "relations"))
     events = (TRUNCATED, "ranker_failed RuntimeError")

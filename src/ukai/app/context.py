@@ -21,8 +21,10 @@ from ukai.kit.errors import PermanentError
 from ukai.runtime.agent import Agent, Skill
 
 Progress = Callable[[str], None]
-SHOWN_OUT = 20
-"""So many sections that were left out, and so many events, are shown to a person; the JSON document has all."""
+SHOWN_IN, SHOWN_OUT = 20, 10
+"""So many sections that stand in the document, so many that were left out and so many events are shown to a person who
+does not ask for all; the JSON document has all.
+"""
 WITHOUT_A_MODEL = (
     "a model that was to leave out failed: nothing was left out of what it was asked about",
     "the model that was to rank failed: the scores ordered instead",
@@ -271,8 +273,8 @@ def shown(report: dict[str, Any], ms: Mapping[str, float] | None) -> dict[str, A
     return {**report, "graph": graph, "ms": parts}
 
 
-def lines(report: dict[str, Any]) -> Iterator[str]:
-    """A report as a person reads it: what ran, then the ranking with what became of each section."""
+def lines(report: dict[str, Any], *, whole: bool = False) -> Iterator[str]:
+    """A report as a person reads it: what ran, then the ranking with what became of the first of each kind, or of all."""
     yield f"{report['scope']['matched']} items in scope; {report['used']} of {report['budget']} tokens used"
     for step in report["graph"]:
         if step["fired"] or step.get("way"):
@@ -281,7 +283,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             took = f"  {step['ms']:>7.1f} ms" if "ms" in step else ""
             yield f"  {step['strategy']:<11} {step['candidates']:>5} found{took}  {said}".rstrip()
     yield from _without_a_model(report["events"])
-    yield from _events(report["events"])
+    yield from _events(report["events"], whole=whole)
     yield from _without_vector(report["events"])
     if not report["scope"]["matched"]:
         yield EMPTY
@@ -289,23 +291,29 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield ORDER
     yield f"{'rank':>4}  {'score':>6}  {'tokens':>6}  {'level':<9} section"
-    out = 0
-    for rank, row in enumerate(report["ranking"], 1):
-        out += row["level"] == "none"
-        if out > SHOWN_OUT and row["level"] == "none":
+    yield from _ranked(report["ranking"], whole=whole)
+    if any(cut.FIRST in row["reason"] for row in report["ranking"]):
+        yield f"      {cut.TURNS}"
+    left = len(report["dropped"]) - sum(r["level"] == "none" for r in report["ranking"])
+    if left > 0:
+        yield f"      and {left} more that rank too far behind to be read"
+
+
+def _ranked(ranking: Sequence[dict[str, Any]], *, whole: bool) -> Iterator[str]:
+    stand = out = 0
+    for rank, row in enumerate(ranking, 1):
+        is_out = row["level"] == "none"
+        out, stand = out + is_out, stand + (not is_out)
+        if not whole and (out > SHOWN_OUT if is_out else stand > SHOWN_IN):
             continue
         title = f"  {row['title']}" if row.get("title") else ""
         title += f"  with {row['best']}" if row.get("best") else ""
         yield f"{rank:>4}  {row['score']:>6.2f}  {row['tokens_full']:>6}  {row['level']:<9} {row['section']}{title}"
         if not row["reason"].endswith(" in full"):
             yield f"{'':>33}{row['reason']}"
-    if out > SHOWN_OUT:
-        yield f"      and {out - SHOWN_OUT} more that were left out; --json names them"
-    if any(cut.FIRST in row["reason"] for row in report["ranking"]):
-        yield f"      {cut.TURNS}"
-    left = len(report["dropped"]) - sum(r["level"] == "none" for r in report["ranking"])
-    if left > 0:
-        yield f"      and {left} more that rank too far behind to be read"
+    more = {"in the document": stand - SHOWN_IN, "left out": out - SHOWN_OUT}
+    if not whole and (said := [f"{n} more {what}" for what, n in more.items() if n > 0]):
+        yield f"      and {', '.join(said)}: --all shows them"
 
 
 def _without_a_model(events: Sequence[str]) -> Iterator[str]:
@@ -316,12 +324,13 @@ def _without_a_model(events: Sequence[str]) -> Iterator[str]:
             yield f"  {said} ({', '.join(kinds)})"
 
 
-def _events(events: Sequence[str]) -> Iterator[str]:
+def _events(events: Sequence[str], *, whole: bool) -> Iterator[str]:
     """What else happened, as alerts count it."""
     other = [e for e in events if not e.startswith((*ranking.FAILED, WITHOUT_VECTOR))]
-    yield from (f"  event: {e}" for e in other[:SHOWN_OUT])
-    if len(other) > SHOWN_OUT:
-        yield f"  and {len(other) - SHOWN_OUT} more events; --json names them"
+    kept = other if whole else other[:SHOWN_OUT]
+    yield from (f"  event: {e}" for e in kept)
+    if len(other) > len(kept):
+        yield f"  and {len(other) - len(kept)} more events: --all shows them"
 
 
 def _without_vector(events: Sequence[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import typer
 from ukai.surfaces.cli import output
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
+Whole = Annotated[bool, typer.Option("--all", help="Show the whole ranking; --json always holds it.")]
 
 
 @app.callback()
@@ -38,6 +39,7 @@ def compose(
     ranker: Annotated[
         str | None, typer.Option(help="score, or one that ukai.yaml lists; else its choice.", show_default=False)
     ] = None,
+    whole: Whole = False,
     workspace: output.Workspace = output.HERE,
     principal: output.As = None,
     as_json: output.Json = False,
@@ -60,9 +62,8 @@ def compose(
             progress=output.live(quiet=quiet),
         )
     )
-    text = "\n".join(
-        [made["text"], "", *context.lines(made["report"]), "", f"ukai context explain {made['id']} [RECORD]"]
-    )
+    told = context.lines(made["report"], whole=whole)
+    text = "\n".join([made["text"], "", *told, "", f"ukai context explain {made['id']} [RECORD]"])
     output.emit(made, as_json=as_json, text=text)
 
 
@@ -70,6 +71,7 @@ def compose(
 def explain(
     id: Annotated[str, typer.Argument(help="As `ukai context compose` and saved runs give it.")],
     record: Annotated[str | None, typer.Argument(help="Type#key, with /part for one part.", show_default=False)] = None,
+    whole: Whole = False,
     workspace: output.Workspace = output.HERE,
     principal: output.As = None,
     as_json: output.Json = False,
@@ -80,7 +82,7 @@ def explain(
     found = asyncio.run(context.explain(workspace, id, record, principal=principal))
     if record is None:
         head = f"{found['agent']} at {found['at']}: {found['question']}"
-        text = "\n".join([head, "", *context.lines(found["report"])])
+        text = "\n".join([head, "", *context.lines(found["report"], whole=whole)])
     else:
         verdict = "is in the document" if found["shown"] else "is not in the document"
         text = "\n".join([f"{record} {verdict}", *(f"  {line}" for line in found["why"])])
