@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -103,3 +104,14 @@ def test_a_record_file_names_readers_in_one_spelling():
     record = verb.record_of(b'{"type": "A", "key": "1", "fields": {}, "readers": ["Group:X"]}', name="r.json")
 
     assert record == access.Record(type="A", key="1", fields={}, readers=frozenset({"group:x"}))
+
+
+def test_without_an_agent_it_tells_all_that_somebody_may_do_and_why_not_more(workspace):
+    said = run(workspace, "ann@example.com").stdout
+    stranger = json.loads(run(workspace, "stranger@example.com", "--json").stdout)
+
+    assert re.search(r"^\+ deal-coach on cli: allowed by sellers-coach \(access/", said, re.MULTILINE)
+    assert re.search(r"^- audit: no policy allows it", said, re.MULTILINE)
+    assert [(a["agent"], a["allowed"], a["channels"]) for a in stranger["agents"]] == [("deal-coach", False, [])]
+    assert not any(right["allowed"] for right in stranger["rights"])
+    assert run(workspace, "ann@example.com", "--audience", "public").exit_code == 2

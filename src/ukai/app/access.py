@@ -1,4 +1,4 @@
-"""`ukai access explain`: what a principal may do with an agent, and why."""
+"""`ukai access explain`: what a principal may do with an agent, or at all, and why."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 from ukai import access
 from ukai.access import budget, explain
+from ukai.access.policy import KEYS
 from ukai.access.record import ALL, Fields
-from ukai.app import info, workspace
-from ukai.catalog import Catalog
+from ukai.app import info, loading, workspace
+from ukai.catalog import Catalog, Loaded
 from ukai.kit import document, handle, principal, shape
 from ukai.kit.errors import PermanentError
 
@@ -88,6 +89,62 @@ def answer(path: Path, asked: Asked, *, load: Load | None = None) -> Answer:
     gives. Whether the one who asks may see explanations is decided before (`audit`).
     """
     return of(info.loaded(workspace.locate(path), asked.agent).catalog, asked, load=load)
+
+
+def overall(path: Path, principal: str) -> dict[str, Any]:
+    """What somebody may do at all: agents by surface, rights, and what they read and write by hand of each type.
+
+    Raises NoWorkspace, BrokenConfiguration. It is for whoever may see explanations.
+    """
+    return overall_of(loading.whole(workspace.locate(path)), principal)
+
+
+def overall_of(loaded: Loaded, principal: str) -> dict[str, Any]:
+    """The same of files that are loaded."""
+    from ukai.app.identity import DIRECT  # with the gate: the explanation of one agent does without
+
+    catalog, folder = loaded.catalog, loaded.catalog.access
+    who = folder.caller(principal)
+    hand = folder.rights(who, DIRECT)
+    rights = [{"right": r, **_decided(folder.holds(who, r))} for r, keys in KEYS.items() if not keys]
+    return {
+        "principal": principal,
+        "known": who.is_known,
+        "groups": sorted(who.groups),
+        "agents": [_on_surfaces(loaded, who, name) for name in sorted(catalog.agents)],
+        "rights": rights,
+        "types": [
+            {
+                "type": name,
+                "reads": sorted(hand.readable(name, fields)),
+                "writes": sorted(hand.writable(name, fields).fields),
+                "of": len(fields),
+            }
+            for name, fields in sorted((folder.types or {}).items())
+        ],
+    }
+
+
+def _on_surfaces(loaded: Loaded, who: access.Caller, name: str) -> dict[str, Any]:
+    agent = loaded.catalog.agents[name]
+    if blocking := loaded.blocking(name):
+        return {"agent": name, "allowed": False, "channels": [], "reason": f"it is not served: {blocking[0]}"}
+    said = {
+        channel: loaded.catalog.access.rights(who, name, agent.field_policies, channel).invoke
+        for channel in agent.channels
+    }
+    allowed = [channel for channel, decision in said.items() if decision.allowed]
+    reasons = dict.fromkeys(d.reason for c, d in said.items() if c in allowed or not allowed)
+    return {
+        "agent": name,
+        "allowed": bool(allowed),
+        "channels": allowed,
+        "reason": "; ".join(reasons) or "its `channels` name no surface",
+    }
+
+
+def _decided(decision: access.Decision) -> dict[str, Any]:
+    return {"allowed": decision.allowed, "reason": decision.reason}
 
 
 def of(catalog: Catalog, asked: Asked, *, load: Load | None = None) -> Answer:

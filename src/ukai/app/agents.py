@@ -9,7 +9,11 @@ from ukai.app.engine import Engine
 from ukai.kit import suggest
 from ukai.kit.errors import PermanentError
 
-NONE = "no agent is yours to ask on this surface: its `channels` and a policy of access/ have to name it"
+NONE = (
+    "no agent is yours to ask on this surface: its `channels` and a policy of access/ have to name it; "
+    "`ukai access explain WHO` tells whoever keeps access/ what you may do, and why not more"
+)
+"""Said in place of an empty list, which would look like an empty workspace."""
 
 
 class NoAgent(PermanentError):

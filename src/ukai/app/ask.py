@@ -22,6 +22,7 @@ from ukai.app import budgets, engine, identity, rules, telemetry, tooling
 from ukai.context import reading, told
 from ukai.context.reader import Reader
 from ukai.kit import canonical, handle, ids
+from ukai.llm.known import EXTRACTIVE
 from ukai.runtime import events, skills, turn
 from ukai.runtime.agent import CHANNELS, Agent, Output, Skill
 from ukai.runtime.bench import is_extractive
@@ -29,6 +30,9 @@ from ukai.runtime.loop import COMPOSED, CONNECT
 from ukai.runtime.tools import Bound, Document, ToolSpec
 
 EXCERPT = 200
+NOT_COMPOSED = (
+    "No document was composed: the model without a key searches by itself; ukai context compose shows what others read."
+)
 lines = events.lines
 """A listener for surfaces that show one line at a time."""
 
@@ -308,6 +312,8 @@ def shown(outcome: Outcome, *, again: bool = False) -> str:
     `again`: it is shown by the verb that shows saved runs, which then does not send people to itself."""
     run = outcome.run
     lines = [outcome.text if run.answer else f"{run.status}: {run.reason}"]
+    if run.status == "refused":
+        lines.append(f"`ukai access explain {run.principal} {run.agent} --channel {run.surface}` tells what is missing.")
     if outcome.sources:
         lines += ["", "Sources"]
         lines += [f"  {_excerpt(s.line)}" for s in outcome.sources]
@@ -320,6 +326,8 @@ def shown(outcome: Outcome, *, again: bool = False) -> str:
             lines.append(f"  {call.tool}{arguments} -> {call.label}, {len(call.items)} items")
     if not run.calls:
         lines.append("  nothing")
+    elif run.config.model == EXTRACTIVE:
+        lines.append(f"  {NOT_COMPOSED}")
     whole = "--json" if again else f"ukai run show {run.run_id}"
     lines += ["", f"Run {run.run_id} ({run.status}); {whole} tells all of it."]
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from ukai import context
+from ukai.access.decision import KEEPERS
 from ukai.app import budgets, composing, engine, rankers
 from ukai.context import cut, explaining, ranking, rereading
 from ukai.context.given import Given
@@ -362,7 +363,8 @@ def _skill(agent: Agent, name: str | None) -> Skill | None:
 def _reader(opened: engine.Engine, agent: Agent, principal: str, skill: Skill | None, surface: str) -> Reader:
     rights = opened.rights(agent, principal, surface)
     if not rights.invoke.allowed:
-        raise NotInvoked(f"{principal} may not use {agent.name!r} here", hint=rights.invoke.refusal)
+        told = f"{KEEPERS} can grant it: `ukai access explain {principal} {agent.name}` tells them what is missing"
+        raise NotInvoked(f"{principal} may not use {agent.name!r} here", hint=told)
     return opened.reader(agent, rights, skill)
 
 

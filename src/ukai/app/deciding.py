@@ -13,6 +13,12 @@ from ukai.context.clause import CompiledScope
 from ukai.kit import handle
 
 
+def overall(opened: Engine, desk: Desk, principal: str) -> dict[str, Any]:
+    """The same without an agent: all that somebody may do. Raises NoRight."""
+    desk.standing.need("audit", "see why decisions fall")
+    return explaining.overall_of(opened.loaded, principal)
+
+
 async def explained(opened: Engine, desk: Desk, asked: explaining.Asked) -> dict[str, Any]:
     """The document of the command; only for whoever holds `audit`, since it tells what others may not see.
 

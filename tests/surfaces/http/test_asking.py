@@ -14,6 +14,7 @@ from tests.app import build
 from tests.surfaces import world
 from tests.surfaces.http.conftest import client
 from ukai import store
+from ukai.app import agents
 from ukai.app.admission import Admission
 from ukai.app.audit import latest
 from ukai.app.pace import Pace
@@ -75,6 +76,14 @@ async def test_an_agent_that_one_may_not_ask_is_as_one_that_is_not_there(databas
     assert "hidden" not in answer.json()["errors"][0]["hint"]
     assert [a["name"] for a in listed["agents"]] == ["helper"]
     assert [(r.who, r.code, r.about) for r in await latest(database)] == [(build.ANN, "no_agent", name)]
+
+
+async def test_whoever_may_ask_no_agent_is_told_so_and_where_the_reason_is_found(database: store.Database):
+    async with client(database, "eve@example.com") as web:
+        listed = (await web.get("/agents")).json()
+
+    assert listed == {"agents": [], "hint": agents.NONE}
+    assert "ukai access explain" in listed["hint"]
 
 
 @pytest.mark.parametrize(

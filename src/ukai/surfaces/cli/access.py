@@ -1,4 +1,4 @@
-"""`ukai access explain PRINCIPAL AGENT [RECORD[/FIELD]]`, `ukai access refusals`."""
+"""`ukai access explain PRINCIPAL [AGENT [RECORD[/FIELD]]]`, `ukai access refusals`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def _access() -> None:  # pyright: ignore[reportUnusedFunction]
 @app.command()
 def explain(
     principal: Annotated[str, typer.Argument(help="ann@example.com, group:x, service:x or public.")],
-    agent: Annotated[str, typer.Argument(help="The agent's name.")],
+    agent: Annotated[
+        str | None, typer.Argument(help="The agent's name; without one, all that they may do.", show_default=False)
+    ] = None,
     record: Annotated[str | None, typer.Argument(help="Type#key, or Type#key/field.", show_default=False)] = None,
     file: Annotated[
         Path | None, typer.Option("--record", help="A JSON file that holds the record.", show_default=False)
@@ -36,6 +38,12 @@ def explain(
     """Show the decision, every policy that was considered, and what each would have needed to match."""
     from ukai.app import access
 
+    if agent is None:
+        if record or file or audience:
+            raise typer.BadParameter("a record and an audience are asked about with an agent")
+        found = access.overall(workspace, principal)
+        output.emit(found, as_json=as_json, text="\n".join(_overall(found)))
+        return
     asked = access.Asked(
         principal=principal, agent=agent, record=record, file=file, audience=audience or (), channel=channel
     )
@@ -60,6 +68,31 @@ def refusals(
     lines = [f"{r.at:%Y-%m-%d %H:%M:%S} {r.surface} {r.code} {r.who} {r.about} {r.detail}".rstrip() for r in found]
     document = {"refusals": [asdict(r) for r in found]}
     output.emit(document, as_json=as_json, text="\n".join(lines) or "nothing was refused")
+
+
+def _overall(found: dict[str, Any]) -> Iterator[str]:
+    """Agents, rights, types: what is allowed first, and of each why."""
+    known = ", ".join(found["groups"]) or "no group"
+    yield f"{found['principal']}: {known if found['known'] else 'names nobody that access/ knows'}"
+    yield from ("", "agents")
+    for agent in found["agents"]:
+        where = f" on {', '.join(agent['channels'])}" if agent["channels"] else ""
+        yield f"{'+' if agent['allowed'] else '-'} {agent['agent']}{where}: {_why(agent['reason'], agent['agent'])}"
+    yield from ("", "rights")
+    yield from (f"{'+' if r['allowed'] else '-'} {r['right']}: {_why(r['reason'], 'here')}" for r in found["rights"])
+    yield from ("", "by hand, of some record at most")
+    for row in found["types"]:
+        yield f"{row['type']}: reads {_of(row, 'reads')}; writes {_of(row, 'writes')}"
+    yield from ("", f"ukai access explain {found['principal']} AGENT [RECORD] tells why, policy by policy")
+
+
+def _why(reason: str, of: str) -> str:
+    """Without "ann may not invoke helper: ", which the line says already."""
+    return reason.rpartition(f" {of}: ")[2]
+
+
+def _of(row: dict[str, Any], what: str) -> str:
+    return "every field" if row["of"] == len(row[what]) > 0 else ", ".join(row[what]) or "nothing"
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:

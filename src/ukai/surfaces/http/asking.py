@@ -43,10 +43,11 @@ class Asked(BaseModel):
 
 @router.get("/agents", operation_id="agents", summary="The agents that you may ask here.")
 async def listed(request: Request) -> Response:
-    """By name."""
+    """By name; none of them with a `hint` why."""
     who = await asking(request)
     found = agents.listed(reception(request).engine, who, CHANNEL)
-    return Json({"agents": [{"name": a.name, "description": a.description} for a in found]})
+    document = {"agents": [{"name": a.name, "description": a.description} for a in found]}
+    return Json(document if found else {**document, "hint": agents.NONE})
 
 
 @router.post("/agents/{name}/ask", operation_id="ask", summary="Ask an agent.", response_class=Json)

@@ -45,7 +45,7 @@ class Named(Given):
 async def list_agents(call: Call, given: Nothing) -> Result:
     """The agents of this caller."""
     found = agents.listed(call.reception.engine, call.caller, CHANNEL)
-    text = "\n".join(f"{a.name}: {a.description}" for a in found) or "There is no agent that you may ask here."
+    text = "\n".join(f"{a.name}: {a.description}" for a in found) or agents.NONE
     return Result(text=text, data={"agents": [{"name": a.name, "description": a.description} for a in found]})
 
 
