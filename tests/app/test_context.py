@@ -247,7 +247,15 @@ def test_of_a_long_ranking_the_first_of_each_kind_are_shown_and_all_to_whoever_a
     row = {"score": 1.0, "tokens_full": 9, "reason": "rank in full"}
     ranking = [{**row, "section": f"Memo#{n}", "level": "full" if n < 30 else "none"} for n in range(45)]
     scope = {"matched": 45}
-    report = {"scope": scope, "used": 1, "budget": 9, "graph": [], "events": ["x"] * 30, "dropped": [], "ranking": ranking}
+    report = {
+        "scope": scope,
+        "used": 1,
+        "budget": 9,
+        "graph": [],
+        "events": ["x"] * 30,
+        "dropped": [],
+        "ranking": ranking,
+    }
 
     short, whole = (list(context.lines(report, whole=w)) for w in (False, True))
 

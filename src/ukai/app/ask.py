@@ -313,7 +313,9 @@ def shown(outcome: Outcome, *, again: bool = False) -> str:
     run = outcome.run
     lines = [outcome.text if run.answer else f"{run.status}: {run.reason}"]
     if run.status == "refused":
-        lines.append(f"`ukai access explain {run.principal} {run.agent} --channel {run.surface}` tells what is missing.")
+        lines.append(
+            f"`ukai access explain {run.principal} {run.agent} --channel {run.surface}` tells what is missing."
+        )
     if outcome.sources:
         lines += ["", "Sources"]
         lines += [f"  {_excerpt(s.line)}" for s in outcome.sources]

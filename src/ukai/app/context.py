@@ -275,7 +275,7 @@ def shown(report: dict[str, Any], ms: Mapping[str, float] | None) -> dict[str, A
 
 
 def lines(report: dict[str, Any], *, whole: bool = False) -> Iterator[str]:
-    """A report as a person reads it: what ran, then the ranking with what became of the first of each kind, or of all."""
+    """A report as a person reads it: what ran, then the ranking, `whole` or its beginning, with what became of each."""
     yield f"{report['scope']['matched']} items in scope; {report['used']} of {report['budget']} tokens used"
     for step in report["graph"]:
         if step["fired"] or step.get("way"):

@@ -34,8 +34,8 @@ class NoRight(PermanentError):
     def __init__(self, who: str, right: str, what: str) -> None:
         super().__init__(
             f"{who} may not {what}",
-            hint=f"IT grants the right `{right}` in access/policies.yaml (`ukai access explain {who}` tells what they hold), "
-            "or use --as with somebody who holds it",
+            hint=f"IT grants the right `{right}` in access/policies.yaml (`ukai access explain {who}` tells what they "
+            "hold), or use --as with somebody who holds it",
         )
         self.who, self.right = who, right
 
