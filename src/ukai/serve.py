@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -55,18 +56,20 @@ def serve(
     ready: Ready,
     slack: bool = False,
     schedules: bool = True,
+    log: str = "info",
     changed: Ready | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Serve until interrupted. `ready` is called with the address once it can be reached.
 
     `slack`: the agent of the pointer, or the only one in Slack, answers there too. `schedules`: what ukai.yaml wants
-    every night is started from here, in a process of its own. `changed`: saved files count from the next question on,
-    and it is told what they came to.
+    every night is started from here, in a process of its own. `log`: from which level on lines are written to stderr.
+    `changed`: saved files count from the next question on, and it is told what they came to.
     Raises NotHere, NoPort, NotSet, NoKeys, and NotServed where the agent of the pointer has errors.
     """
     if not is_loopback(host) and not reception.has_login(workspace):
         raise NotHere(f"{host!r} is not an address of this machine alone, and there is no login")
+    _log_from(log)
     with _bound(host, port) as listening:
         asyncio.run(
             _serve(workspace, listening, ready, slack=slack, schedules=schedules, changed=changed, environ=environ)
@@ -112,6 +115,12 @@ async def mounted(here: reception.Reception, stack: AsyncExitStack, environ: Map
         *metrics.routes(),
     ]
     return app
+
+
+def _log_from(level: str) -> None:
+    """Lines with time and level on stderr, ours from `level` on; who has set up logging before keeps it."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    logging.getLogger("ukai").setLevel(level.upper())
 
 
 async def _to_page(request: Request) -> Response:

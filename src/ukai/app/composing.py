@@ -62,6 +62,7 @@ async def compose(
         ranker=ranker,
     )
     telemetry.composed(made.report)
+    telemetry.made("composition", made.id)
     return made
 
 

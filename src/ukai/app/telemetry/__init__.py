@@ -3,13 +3,16 @@
 telemetry.start(environ, stamp)      # once, where a server begins; without an endpoint nothing is exported
 telemetry.observed(run)              # after each sealed run
 telemetry.composed(report)           # after each composition
+with telemetry.making() as made: ... # the ids of the runs and compositions that are made inside
 telemetry.METRICS.exposition()       # the text of /metrics
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from importlib.metadata import version
 
@@ -25,7 +28,9 @@ from ukai.context.rows import compositions
 from ukai.kit.errors import PermanentError
 from ukai.llm.cache import Cache
 
-__all__ = ["MEDIA", "METRICS", "NoExporter", "composed", "measured", "observed", "start"]
+__all__ = ["MEDIA", "METRICS", "NoExporter", "composed", "made", "making", "measured", "observed", "start"]
+
+_MADE: ContextVar[list[str] | None] = ContextVar("made", default=None)
 
 METRICS = metrics.Registry(
     (
@@ -120,6 +125,23 @@ def composed(report: Report, registry: metrics.Registry | None = None) -> None:
         (registry or METRICS).add(names.COMPOSITION_EVENTS, event)
 
 
+@contextmanager
+def making() -> Generator[list[str]]:
+    """What is made inside, by tasks that begin there too: `run=ID`, `composition=ID`."""
+    found: list[str] = []
+    token = _MADE.set(found)
+    try:
+        yield found
+    finally:
+        _MADE.reset(token)
+
+
+def made(kind: str, id: object) -> None:
+    """Tell whoever looks on (`making`) what was made."""
+    if (found := _MADE.get()) is not None:
+        found.append(f"{kind}={id}")
+
+
 def observed(
     run: record.Run, *, conversation: str | None = None, registry: metrics.Registry | None = None
 ) -> record.Run:
@@ -127,6 +149,7 @@ def observed(
     content = os.environ.get(names.CONTENT, "").lower() == "true"
     spans.emit(run, trace.get_tracer(names.SCOPE), content=content, conversation=conversation)
     _count(run, registry or METRICS)
+    made("run", run.run_id)
     return run
 
 

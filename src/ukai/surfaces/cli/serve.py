@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -10,6 +11,15 @@ import typer
 from ukai.surfaces.cli import output
 
 app = typer.Typer(add_completion=False)
+
+
+class Log(StrEnum):
+    """How much the log tells."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
 
 
 @app.command()
@@ -32,6 +42,9 @@ def serve(
         bool,
         typer.Option("--schedules/--no-schedules", envvar="UKAI_SCHEDULES", help="Start what is due by itself."),
     ] = True,
+    log: Annotated[
+        Log, typer.Option("--log", envvar="UKAI_LOG", help="info has a line for each request; on stderr.")
+    ] = Log.INFO,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
 ) -> None:
@@ -53,4 +66,4 @@ def serve(
         )
         sys.stdout.flush()  # nothing more comes for a long time, and somebody may wait for this line
 
-    ctx.obj(workspace, host=host, port=port, ready=ready, slack=slack, schedules=schedules)
+    ctx.obj(workspace, host=host, port=port, ready=ready, slack=slack, schedules=schedules, log=log)

@@ -12,6 +12,7 @@ from ukai.surfaces.http import (
     document,
     health,
     host,
+    log,
     mutations,
     problems,
     reading,
@@ -35,4 +36,5 @@ def made(reception: Reception) -> FastAPI:
     problems.install(app)
     document.install(app)
     app.add_middleware(host.OnlyMeant, reception=reception)
+    app.add_middleware(log.Logged)  # before it, so that what it refuses is told too
     return app
