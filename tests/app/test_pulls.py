@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from tests.connect import test_command, world
 from ukai import jobs, store
-from ukai.app import doctor, ingest, loading, pulls
+from ukai.app import doctor, ingest, loading, pulls, telemetry
+from ukai.app.telemetry import names
 from ukai.kit.clock import FixedClock
 from ukai.surfaces import cli
 
@@ -54,8 +55,17 @@ async def test_what_is_due_is_pulled_once_and_again_at_its_next_time(intake: ing
     world.write(intake.root, "id,name\n1,A\n4,D\n")
     await pulls.fired(intake)
     assert await written(intake) == 1
-    await pulls.fired(replace(intake, clock=FixedClock(NOW + QUARTER)))
+    later = FixedClock(NOW + QUARTER)
+    await pulls.fired(replace(intake, clock=later))
     assert await written(intake) == 2
+    assert await measured(intake, later.now()) == (later.now().timestamp(), 0)
+
+
+async def measured(intake: ingest.Intake, at: datetime) -> tuple[float, float]:
+    """What is told for alerts: when `crm` was last read whole, and how often it failed since."""
+    connectors = [found for name in intake.names() if (found := intake.connector(name)[0]) is not None]
+    await pulls.measured(intake.db, connectors, at=at)
+    return telemetry.METRICS.value(names.PULLED_AT, "crm"), telemetry.METRICS.value(names.PULL_FAILURES, "crm")
 
 
 async def test_two_that_look_at_once_pull_once(intake: ingest.Intake):
@@ -107,6 +117,7 @@ async def test_a_source_that_cannot_be_read_is_told_where_people_look(
 
     (planned,) = await pulls.standing(intake)
     assert planned.alert
+    assert (await measured(intake, NOW))[1] == 1
     assert "connector crm" in caplog.text
     (verdict,) = await asyncio.to_thread(lambda: list(doctor.connectors(intake.root)))
     assert (verdict.state, planned.alert in verdict.said) == ("fail", True)

@@ -16,6 +16,7 @@ import pytest
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
+from tests.connect import world as connecting
 from tests.deploy import schemas
 from ukai.app import deploy
 from ukai.app.deploy import dockerfile
@@ -150,6 +151,25 @@ def test_what_runs_every_night_is_a_job_of_its_own_which_servers_leave_alone(tmp
     assert "deploy/kubernetes/nightly-recall.yaml" not in one
     assert "UKAI_SCHEDULES" not in compose["services"]["helper"]["environment"]
     assert "RERANK_KEY" in compose["services"]["helper"]["environment"]
+
+
+def test_connectors_with_a_schedule_are_pulled_by_a_job_of_their_own(tmp_path: Path):
+    root = workspace(tmp_path)
+    source = {"kind": "sql", "url": "CRM_URL", "table": "accounts"}
+    for name, more in (("crm", {"source": source, "schedule": "*/15 * * * *"}), ("other", {"connector": "other"})):
+        (root / "connectors").mkdir(exist_ok=True)
+        (root / f"connectors/{name}.yaml").write_text(json.dumps(connecting.BASE | more))
+
+    made = deploy.plan(root, "kubernetes").files
+
+    job = documents(made["deploy/kubernetes/connectors.yaml"])[0]
+    jsonschema.validate(job, schemas.KUBERNETES["CronJob"])
+    pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert job["spec"]["concurrencyPolicy"] == "Forbid"
+    assert pod["containers"][0]["args"] == ["ukai", "ingest", "--due", "--quiet"]
+    assert [v["name"] for v in pod["containers"][0]["env"]] == ["UKAI_DATABASE_URL", "CRM_URL"]
+    server = documents(made["deploy/kubernetes/helper.yaml"])[0]["spec"]["template"]["spec"]["containers"][0]
+    assert {"name": "UKAI_SCHEDULES", "value": "off"} in server["env"]
 
 
 def test_a_workspace_without_a_dockerfile_gets_one_that_installs_the_product(tmp_path: Path):

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from ukai import jobs
-from ukai.app import engine, ingest, watching
-from ukai.connect import definition, order, pull
+from ukai import jobs, store
+from ukai.app import engine, ingest, telemetry, watching
+from ukai.app.telemetry import names
+from ukai.connect import definition, order, pull, rows
 from ukai.kit.clock import Clock
 from ukai.kit.errors import UkaiError
 from ukai.kit.finding import Finding, errors
@@ -26,6 +28,8 @@ from ukai.kit.finding import Finding, errors
 GRACE = timedelta(days=1)
 """A server that was away pulls once for all that it missed, however often that was."""
 DUE = ("ingest", "--due", "--quiet")
+COUNTED = 20
+"""Of times that failed in a row, so many are told."""
 _log = logging.getLogger(__name__)
 
 
@@ -112,6 +116,20 @@ async def standing(intake: ingest.Intake) -> list[Planned]:
         last = await jobs.latest(intake.db, plan.name, until=now)
         found.append(Planned(connector=connector.name, next=plan.next(now), last=next(iter(last), None)))
     return found
+
+
+async def measured(db: store.Database, connectors: Sequence[definition.Connector], *, at: datetime) -> None:
+    """Say how they stand at `at`, before the counts are read: pulls by hand, too, bring a source up to date."""
+    async with db.snapshot() as tx:
+        ages = await rows.ages(tx, [c.name for c in connectors])
+    for connector in connectors:
+        finished, _ = ages.get(connector.name, (None, None))
+        if finished is not None:
+            telemetry.METRICS.set(names.PULLED_AT, connector.name, to=finished.timestamp())
+        if connector.file.schedule:
+            last = await jobs.latest(db, schedule(connector.file).name, limit=COUNTED, until=at)
+            failed = sum(f.state == "failed" for f in takewhile(lambda f: f.state != "done", last))
+            telemetry.METRICS.set(names.PULL_FAILURES, connector.name, to=failed)
 
 
 async def _pulled(

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from ukai.app import files, loading, workspace
 from ukai.app.deploy import astropods, compose, dockerfile, kubernetes, slack
-from ukai.app.deploy.value import MARK, Image, Service, nightly, service
+from ukai.app.deploy.value import MARK, Image, Service, jobs, service
 from ukai.app.engine import NotServed, UnknownAgent
 from ukai.catalog import Catalog, git
 from ukai.kit.finding import Finding
@@ -83,8 +83,8 @@ def plan(path: Path, target: str, *, agents: Sequence[str] = (), image: str = ""
         dockerfile=dockerfile.FILE,
     )
     made = dict(TARGETS[target](services, held_in))
-    if target == "kubernetes" and not agents and (wanted := nightly(catalog)) is not None:
-        made |= kubernetes.nightly(wanted, held_in)
+    if target == "kubernetes" and not agents:
+        made |= kubernetes.jobs(jobs(catalog), held_in)
     texts = {str(Path(prefix, FOLDER, name)): text for name, text in made.items()}
     if made and not (top / dockerfile.FILE).exists():
         texts[dockerfile.FILE] = dockerfile.of_package(version("ukai"), workspace=prefix or ".")

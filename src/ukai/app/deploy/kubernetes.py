@@ -1,4 +1,4 @@
-"""One file for each agent: Deployment, Service, PodDisruptionBudget; one for what runs every night.
+"""One file for each agent: Deployment, Service, PodDisruptionBudget; one for what runs by itself.
 
 Secrets are named and never written.
 """
@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ukai.app import yaml_text
-from ukai.app.deploy.value import DATABASE, MARK, POINTER, PORT, SCHEDULES, USER, Image, Nightly, Service
+from ukai.app.deploy.value import DATABASE, MARK, POINTER, PORT, SCHEDULES, USER, Image, Job, Service
 
 FOLDER = "kubernetes"
-NIGHTLY = "ukai-nightly-recall"
 
 
 def manifests(services: Sequence[Service], image: Image) -> dict[str, str]:
@@ -20,9 +19,9 @@ def manifests(services: Sequence[Service], image: Image) -> dict[str, str]:
     return {f"{FOLDER}/{s.agent}.yaml": MARK + _text(s, image) for s in services}
 
 
-def nightly(wanted: Nightly, image: Image) -> dict[str, str]:
-    """The CronJob, as a file: it does what a server would, and no server need be awake for it."""
-    return {f"{FOLDER}/nightly-recall.yaml": MARK + yaml_text.dumps(_cron_job(wanted, image))}
+def jobs(wanted: Sequence[Job], image: Image) -> dict[str, str]:
+    """CronJobs, a file each: they do what a server would, and no server need be awake for it."""
+    return {f"{FOLDER}/{job.name}.yaml": MARK + yaml_text.dumps(_cron_job(job, image)) for job in wanted}
 
 
 def _text(service: Service, image: Image) -> str:
@@ -55,20 +54,21 @@ def _deployment(service: Service, image: Image) -> dict[str, Any]:
     }
 
 
-def _cron_job(wanted: Nightly, image: Image) -> dict[str, Any]:
+def _cron_job(wanted: Job, image: Image) -> dict[str, Any]:
+    name = f"ukai-{wanted.name}"
     container = {
         "name": "ukai",
         "image": image.tagged,
-        "args": wanted.command,
-        "env": [_secret_of(NIGHTLY, name) for name in (DATABASE, *wanted.secrets)],
+        "args": list(wanted.command),
+        "env": [_secret_of(name, secret) for secret in (DATABASE, *wanted.secrets)],
         "resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
         **_HARDENED,
     }
-    labels = {"app.kubernetes.io/name": "ukai", "app.kubernetes.io/instance": NIGHTLY}
+    labels = {"app.kubernetes.io/name": "ukai", "app.kubernetes.io/instance": name}
     return {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
-        "metadata": {"name": NIGHTLY, "labels": labels},
+        "metadata": {"name": name, "labels": labels},
         "spec": {
             "schedule": wanted.cron,
             "timeZone": wanted.timezone,
@@ -76,7 +76,7 @@ def _cron_job(wanted: Nightly, image: Image) -> dict[str, Any]:
             "startingDeadlineSeconds": wanted.grace_s,
             "jobTemplate": {
                 "spec": {
-                    # It ends with 1 where a figure fell: the same is not measured again for that.
+                    # It ends with 1 where somebody should look: the same is not done again for that.
                     "backoffLimit": 0,
                     "template": {
                         "metadata": {"labels": labels},
@@ -121,8 +121,8 @@ def _container(service: Service, image: Image) -> dict[str, Any]:
         "ports": [{"name": "http", "containerPort": PORT}],
         "env": [
             {"name": POINTER, "value": service.agent},
-            # A CronJob does it, on memory of its own.
-            *([{"name": SCHEDULES, "value": "off"}] if service.has_nightly else []),
+            # CronJobs do it, on memory of their own.
+            *([{"name": SCHEDULES, "value": "off"}] if service.has_jobs else []),
             *[_secret(service, name) for name in (DATABASE, *service.secrets)],
         ],
         "startupProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 3, "failureThreshold": 40},

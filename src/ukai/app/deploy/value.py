@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ukai.app import nights
+from ukai.app import loading, nights, pulls
 from ukai.catalog import Catalog
 from ukai.runtime.agent import Agent
 
@@ -16,7 +16,9 @@ POINTER = "SKILL_NAME"
 COMMIT, TREE = "UKAI_BUILD_COMMIT", "UKAI_BUILD_TREE"
 DATABASE = "UKAI_DATABASE_URL"
 SCHEDULES = "UKAI_SCHEDULES"
-"""The variable that says whether a server starts what ukai.yaml wants every night."""
+"""The variable that says whether a server starts what is due by itself."""
+OFTEN, OFTEN_S = "*/5 * * * *", 300
+"""How often somebody asks whether a connector is due."""
 SLACK = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")
 """The app token is for socket mode, the signing secret for HTTP: one of the two is enough."""
 MARK = "# Made by `ukai up`. A change belongs into the agent's own files; then run it again.\n"
@@ -37,8 +39,8 @@ class Service:
     prompts: tuple[tuple[str, str], ...]
     """Title and text of what Slack suggests to ask."""
     drain_s: int
-    has_nightly: bool
-    """Something is measured every night."""
+    has_jobs: bool
+    """Something is due by itself."""
 
     @property
     def command(self) -> list[str]:
@@ -48,20 +50,18 @@ class Service:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nightly:
-    """What a workspace measures every night, as a process that ends."""
+class Job:
+    """What a workspace wants done by itself, as a process that ends."""
 
+    name: str
+    command: tuple[str, ...]
+    """What the container runs: it ends with 1 where somebody should look."""
     cron: str
     timezone: str
     grace_s: int
     """How late it may begin."""
     secrets: tuple[str, ...]
     """Names of the environment variables that it needs beside the database's."""
-
-    @property
-    def command(self) -> list[str]:
-        """What the container runs: it ends with 1 where somebody should look."""
-        return ["ukai", "context", "nightly", "--run", "--quiet"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,21 +93,41 @@ def service(catalog: Catalog, agent: Agent) -> Service:
         is_in_slack=is_in_slack,
         prompts=prompts(agent),
         drain_s=catalog.settings.serve.drain_s,
-        has_nightly=catalog.settings.context.recall is not None,
+        has_jobs=bool(jobs(catalog)),
     )
 
 
-def nightly(catalog: Catalog) -> Nightly | None:
-    """What this workspace measures every night, if anything."""
+def jobs(catalog: Catalog) -> list[Job]:
+    """What this workspace wants done: recall every night, connectors when they are due."""
+    return [*_nightly(catalog), *_connectors(catalog)]
+
+
+def _nightly(catalog: Catalog) -> Iterator[Job]:
     recall = catalog.settings.context.recall
-    if recall is None:
-        return None
-    return Nightly(
-        cron=recall.cron,
-        timezone=recall.timezone,
-        grace_s=int(nights.GRACE.total_seconds()),
-        secrets=tuple(dict.fromkeys(_ranker_keys(catalog))),
-    )
+    if recall is not None:
+        yield Job(
+            name="nightly-recall",
+            command=("ukai", "context", "nightly", "--run", "--quiet"),
+            cron=recall.cron,
+            timezone=recall.timezone,
+            grace_s=int(nights.GRACE.total_seconds()),
+            secrets=tuple(dict.fromkeys(_ranker_keys(catalog))),
+        )
+
+
+def _connectors(catalog: Catalog) -> Iterator[Job]:
+    read = (loading.connector(doc, catalog)[0] for doc in loading.connectors(catalog).values())
+    scheduled = [c for c in read if c is not None and c.file.schedule]
+    if scheduled:
+        urls = (str(c.file.source.get("url", "")) for c in scheduled)
+        yield Job(
+            name="connectors",
+            command=("ukai", *pulls.DUE),
+            cron=OFTEN,
+            timezone="Etc/UTC",
+            grace_s=OFTEN_S,
+            secrets=tuple(dict.fromkeys(u for u in urls if u.isidentifier())),
+        )
 
 
 def prompts(agent: Agent) -> tuple[tuple[str, str], ...]:

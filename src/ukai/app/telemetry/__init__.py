@@ -57,6 +57,18 @@ METRICS = metrics.Registry(
         Metric(name=names.RECALL_FELL, help="Figures of recall below the baseline.", labels=("set",), kind="gauge"),
         Metric(name=names.RECALL_FAILED, help="Whether the last recall could not be measured.", kind="gauge"),
         Metric(name=names.RECALL_AT, help="The night that was last measured.", kind="gauge"),
+        Metric(
+            name=names.PULLED_AT,
+            help="When a connector last read its source whole.",
+            labels=("connector",),
+            kind="gauge",
+        ),
+        Metric(
+            name=names.PULL_FAILURES,
+            help="How often a scheduled pull failed since it last did not, up to 20.",
+            labels=("connector",),
+            kind="gauge",
+        ),
         Metric(name=names.COMPOSITION_EVENTS, help="What went wrong while composing, by kind.", labels=("event",)),
         Metric(name=names.BUILD, help="What runs.", labels=("version", "commit", "tree"), kind="gauge"),
     )

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from ukai.app import telemetry
+from ukai.app import pulls, telemetry
 from ukai.app.reception import Reception
 from ukai.surfaces import wire
 
@@ -29,5 +29,7 @@ async def _metrics(request: Request) -> Response:
         here.desk(who, CHANNEL).standing.need("audit", "read the metrics")
     running, waiting = here.admission.running, here.admission.waiting
     opened = here.engine
-    await telemetry.measured(opened.db, cache=opened.cache, running=running, waiting=waiting, at=opened.clock.now())
+    now = opened.clock.now()
+    await telemetry.measured(opened.db, cache=opened.cache, running=running, waiting=waiting, at=now)
+    await pulls.measured(opened.db, opened.connectors, at=now)
     return PlainTextResponse(telemetry.METRICS.exposition(), media_type=telemetry.MEDIA)
