@@ -48,7 +48,13 @@ def test_what_is_written_between_brackets_names_the_same_record(values: list[str
 
     assert handle.IN_BRACKETS.fullmatch(written)
     assert unicode.UNSEEN.search(written) is None
+    assert set("{},").isdisjoint(written)
     assert handle.parse(written[1:-1]) == handle.Handle(type="Thing", key=key)
+
+
+def test_a_key_that_reads_as_a_list_of_keys_is_shown_as_one():
+    assert handle.shown("Firm#{alder,birch}") == "Firm#%7Balder%2Cbirch%7D"
+    assert handle.parse("Firm#%7Balder%2Cbirch%7D") == handle.parse("Firm#{alder,birch}")
 
 
 def test_a_character_that_no_database_holds_is_in_no_handle():

@@ -13,7 +13,8 @@ _ENCODE = re.compile(r"[%:/#\x00-\x20\x7f]")
 _TYPE = "[A-Za-z_][A-Za-z0-9_]*"
 _PART = r"[^\s/#\x00\ud800-\udfff]+"
 _WHOLE = re.compile(rf"({_TYPE})#({_PART})((?:/{_PART})*)\Z")
-_SHOWN = re.compile(rf"[\[\]\s]|{unicode.UNSEEN.pattern}")
+_LISTS = re.compile(r"[\[\]{},]")
+_SHOWN = re.compile(rf"{_LISTS.pattern}|\s|{unicode.UNSEEN.pattern}")
 IN_BRACKETS = re.compile(rf"\[{_TYPE}#[^\s\[\]]+\]")
 """A handle as documents and answers have it, where `shown` wrote it."""
 
@@ -67,7 +68,9 @@ def encoded(value: str) -> str:
 
 
 def shown(written: str) -> str:
-    """A written handle as it can stand between brackets in a text: on one line, in one direction. `parse` reads it."""
-    if written.isascii() and "[" not in written and "]" not in written:
+    """A written handle as it can stand between brackets in a text: on one line, in one direction, and no list of
+    handles. `parse` reads it.
+    """
+    if written.isascii() and not _LISTS.search(written):
         return written
     return _SHOWN.sub(lambda m: quote(m.group(), safe=""), written)
