@@ -74,6 +74,8 @@ class Outline:
     standing: document.Standing
     shapes: Mapping[str, document.Shape]
     """Of the places that are open in it."""
+    quoted: frozenset[str]
+    """Those whose words do not stand in it just as they are. Of the same items they are the same ones."""
 
     @property
     def items(self) -> frozenset[str]:
@@ -120,7 +122,9 @@ def assemble(
     is put aside. The first `usual` of the items are what a document of the usual size is made of; a larger one goes on
     with the others. `wanted` are ids in the order that a model gave them (`rank`); the others the scores order.
     """
+    given_out = items
     items, put_aside = _quoted(items, ref)
+    quoted = frozenset(own.id for own, item in zip(given_out, items, strict=True) if item is not own)
     bodies = templates.Bodies(shelf)
     scores = {i.id: i.score for i in items}
     budget = min(budget_tokens, ceiling_tokens)
@@ -144,7 +148,7 @@ def assemble(
     is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
         text=made.text,
-        outline=_outline(made),
+        outline=_outline(made, quoted),
         ranking=tuple(
             _ranked(f, max(scores[s.item.id] for s in f.unit.subjects), aside, best.get(f.unit.id, "")) for f in fates
         ),
@@ -168,8 +172,9 @@ def again(
     shelf: templates.Shelf = templates.EMPTY,
 ) -> tuple[str, tuple[Offloaded, ...]]:
     """The text of a document that `assemble` made of these items among others, and what is put aside in it."""
-    items, put_aside = _quoted(items, ref)
-    by_id = {i.id: i for i in items}
+    said = [i for i in items if i.id in outline.quoted] if outline.quoted else ()
+    changed, put_aside = _quoted(said, ref)
+    by_id = {i.id: i for i in (*items, *changed)}
     units = [
         sections.Unit(subjects=tuple([_subject(by_id, id, place, elements) for id, elements in members]))
         for place, members in outline.units
@@ -198,9 +203,10 @@ def _subject(items: Mapping[str, Item], id: str, place: str, elements: Sequence[
     return Subject(item=items[id], place=place, elements=tuple([items[e] for e in elements]))
 
 
-def _outline(made: cut.Cut) -> Outline:
+def _outline(made: cut.Cut, quoted: frozenset[str]) -> Outline:
     units = [u for u in made.units if u.id in made.paper.levels]
     return Outline(
+        quoted=quoted,
         units=tuple((u.place, tuple((s.item.id, tuple(e.id for e in s.elements)) for s in u.subjects)) for u in units),
         standing=made.paper.standing,
         shapes={u.place: made.layout.shape(u.place) for u in units},
@@ -276,18 +282,22 @@ def _quoted(items: Sequence[Item], ref: Callable[[str, str], str]) -> tuple[list
         return offload.placeholder(said, reference)
 
     for item in items:
-        text, fields = quoted(item, "text", item.text), item.fields
+        values = {k: v if type(v) is str else canonical.dumps(v) for k, v in item.fields.items() if not _is_bare(v)}
+        said = "\n".join([item.text, *values.values()])
+        if not (offload.is_oversized(said) or item.lead) and structure.is_plain(said):  # most are
+            kept.append(item)
+            continue
+        text = quoted(item, "text", item.text)
         if item.lead and item.is_part:
             text = structure.spoken(text)
-        for key, value in item.fields.items():
-            if value is None or isinstance(value, int | float):
-                continue
-            said = value if isinstance(value, str) else canonical.dumps(value)
-            if (instead := quoted(item, key, said)) is not said:
-                fields = {**fields, key: instead}
-        same = text is item.text and fields is item.fields
-        kept.append(item if same else replace(item, text=text, fields=fields))
+        instead = {k: q for k, v in values.items() if (q := quoted(item, k, v)) is not v}
+        kept.append(replace(item, text=text, fields={**item.fields, **instead} if instead else item.fields))
     return kept, aside
+
+
+def _is_bare(value: object) -> bool:
+    """It is written without a word."""
+    return value is None or type(value) in (int, float, bool)
 
 
 def _hash(subject: Subject) -> str:

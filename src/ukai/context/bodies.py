@@ -52,14 +52,15 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
     schema_hash = kind.content_hash if kind else ""
     if (c := wanted.get(name)) is not None:
         titled = counted.title_field(record.fields)
-        spoken = {titled, *[p.field for p in parts], *reading.about_access(kind)}
+        spoken = {titled, reading.about_access(kind), *[p.field for p in parts]}
+        alone = [p.text for p in parts if p.field != titled and not view.is_a_part(kind, p.field, p.part)]
         yield Item(
             id=name,
             path=record.path or "",
             kind=record.type,
             title=shown.title if c.parent is None else str(record.fields.get(titled, "")),
             parent=c.parent,
-            text="\n".join([p.text for p in parts if p.field != titled and not view.is_a_part(kind, p.field, p.part)]),
+            text=alone[0] if len(alone) == 1 else "\n".join(alone),
             fields={k: v for k, v in record.fields.items() if k not in spoken and (v or v in (0, {}))},
             schema_hash=schema_hash,
             at=shown.at,

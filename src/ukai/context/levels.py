@@ -121,10 +121,12 @@ def _full(subject: Subject, told: Collection[str]) -> str:
     stands = f"{item.path}\n{item.title}\n{item.lead}\n{item.text}"
     lines: list[str] = []
     for key, value in sorted(item.fields.items()):
-        said = plain(value)
+        said = value if type(value) is str else plain(value)
         if key not in told and said not in stands:
             lines.append(f"{key}: {structure.inset(said)}")
-    return _joined(*lines, _behind(subject))
+    if behind := _behind(subject):
+        lines.append(behind)
+    return "\n".join(lines)
 
 
 def _behind(subject: Subject) -> str:

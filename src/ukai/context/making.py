@@ -29,7 +29,6 @@ from ukai.context import (
     retrieval,
     rows,
     score,
-    subject,
 )
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
@@ -247,7 +246,7 @@ class _Call:
         return Made(
             text=assembled.text,
             report=report,
-            items=_shown(report, items),
+            items=_shown(report, assembled.outline, items),
             offloaded=assembled.offloaded,
             given=self.given,
             ranked=model.said,
@@ -292,7 +291,7 @@ class _Call:
         text, offloaded = assembly.again(drawn.outline, items, given=self.given, ref=self._ref, shelf=drawn.shelf)
         self._took("assembly")
         report = drawn.report
-        shown = _shown(report, items)
+        shown = _shown(report, drawn.outline, items)
         return Made(
             text=text, report=report, items=shown, offloaded=offloaded, given=self.given, is_again=True, ms=self.ms
         )
@@ -513,15 +512,15 @@ def _beyond(candidates: Sequence[Candidate], reach: int, left: int) -> Iterator[
             yield assembly.Dropped(section=c.id, reason=reason, needed=-(-c.size // 4), left=max(0, left))
 
 
-def _shown(report: Report, items: Sequence[Item]) -> tuple[reading.Item, ...]:
+def _shown(report: Report, outline: assembly.Outline, items: Sequence[Item]) -> tuple[reading.Item, ...]:
     by_id = {i.id: i for i in items}
-    subjects = {s.item.id: s for s in subject.of(i for i in items if not i.is_part)}
+    elements = {id: below for _, members in outline.units for id, below in members if below}
     told: list[Item] = []
     for id, (_, level) in report.shown.items():
-        told += [by_id[id]] if id in by_id else []
-        if id in subjects and level != levels.IDENTITY:
-            told += subjects[id].elements
-    return tuple(_citable(i) for i in told)
+        told.append(by_id[id])
+        if id in elements and level != levels.IDENTITY:
+            told += [by_id[e] for e in elements[id]]
+    return tuple([_citable(i) for i in told])
 
 
 def _citable(item: Item) -> reading.Item:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, cast
 
@@ -33,16 +32,20 @@ class Passage:
 
 def of(kind: schema.Type, props: Mapping[str, Any]) -> list[Passage]:
     """The passages of a node of type `kind` that holds `props`, in order. Empty texts have none."""
-    found = [p for name in kind.text if (value := props.get(name)) for p in _field(name, value)]
-    if kind.passages is not None:
-        found += _parts(kind.passages, props)
-    if len(found) < 2:
-        return found
     # A long field `turn` and the parts of a `turn` would be called alike: the first one stays, and nothing breaks.
-    named = {p.part: p for p in reversed(found)}
-    return [
-        p if p.ordinal == i else replace(p, ordinal=i) for i, p in enumerate(p for p in found if named[p.part] is p)
-    ]
+    found: dict[str, Passage] = {}
+    for name in kind.text:
+        if value := props.get(name):
+            for part, text in _named(name, _pieces(_text(value))):
+                if part not in found:
+                    found[part] = Passage(part=part, field=name, ordinal=len(found), lead="", text=text)
+    if (declared := kind.passages) is not None:
+        for part, text, entry in _parts(declared, props.get(declared.source)):
+            if part not in found:
+                lead = str(entry.get(declared.speaker) or "") if declared.speaker else ""
+                at = instant(entry.get(declared.at)) if declared.at else None
+                found[part] = Passage(part=part, field=declared.source, ordinal=len(found), lead=lead, text=text, at=at)
+    return list(found.values())
 
 
 def sources(kind: schema.Type, part: str) -> frozenset[str]:
@@ -58,32 +61,25 @@ def under(parts: Sequence[Passage], wanted: str) -> list[Passage]:
     return exact or [p for p in parts if p.part.rpartition("/")[0] == wanted and p.part.count("/") == 2]
 
 
-def _field(name: str, value: Any) -> list[Passage]:
-    text = "\n".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
-    pieces = _pieces(text.strip()) if isinstance(text, str) else []
-    if len(pieces) == 1:
-        return [Passage(part=name, field=name, ordinal=0, lead="", text=pieces[0])]
-    return [Passage(part=f"{name}/{n}", field=name, ordinal=0, lead="", text=p) for n, p in enumerate(pieces, 1)]
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        value = "\n".join(map(str, cast("list[Any]", value)))
+    return value.strip() if isinstance(value, str) else ""
 
 
-def _parts(declared: schema.Passages, props: Mapping[str, Any]) -> Iterator[Passage]:
-    value = props.get(declared.source)
-    if not isinstance(value, list):
-        return
-    for number, entry in enumerate(cast("list[Any]", value), 1):
-        part: Mapping[str, Any] = cast("Mapping[str, Any]", entry) if isinstance(entry, dict) else {}
-        text = part.get(declared.text)
-        pieces = _pieces(text.strip()) if isinstance(text, str) else []
-        for piece_number, piece in enumerate(pieces, 1):
-            name = f"{declared.part}/{number}"
-            yield Passage(
-                part=name if len(pieces) == 1 else f"{name}/{piece_number}",
-                field=declared.source,
-                ordinal=0,
-                lead=str(part.get(declared.speaker) or "") if declared.speaker else "",
-                text=piece,
-                at=instant(part.get(declared.at)) if declared.at else None,
-            )
+def _named(name: str, pieces: Sequence[str]) -> Iterable[tuple[str, str]]:
+    """The pieces of one text with what they are called."""
+    return [(name, pieces[0])] if len(pieces) == 1 else [(f"{name}/{n}", p) for n, p in enumerate(pieces, 1)]
+
+
+def _parts(declared: schema.Passages, value: Any) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """What each part is called, its text, and the part."""
+    for number, one in enumerate(cast("list[Any]", value) if isinstance(value, list) else (), 1):
+        entry: Mapping[str, Any] = cast("Mapping[str, Any]", one) if isinstance(one, dict) else {}
+        text = entry.get(declared.text)
+        pieces = _pieces(text.strip()) if isinstance(text, str) else ()
+        for part, piece in _named(f"{declared.part}/{number}", pieces):
+            yield part, piece, entry
 
 
 def _pieces(text: str) -> list[str]:

@@ -294,11 +294,10 @@ async def shown_of(
 
 
 def _name(record: Record, kind: schema.Type | None) -> str:
-    for field in (*counted.TITLES, *kind.text[:1]) if kind else counted.TITLES:
-        value = record.fields.get(field)
-        if isinstance(value, str) and (name := " ".join(value.split())):
-            return name[:120]
-    return record.key
+    titled = counted.title_field(record.fields) or (kind.text[0] if kind and kind.text else "")
+    value = record.fields.get(titled)
+    name = " ".join(value.split()) if isinstance(value, str) else ""
+    return name[:120] or record.key
 
 
 def _said_at(node: rows.Node, seen: Record) -> datetime | None:
@@ -312,20 +311,20 @@ def _said_at(node: rows.Node, seen: Record) -> datetime | None:
 
 
 def _whole(found: Shown, parts: Sequence[passages.Passage], kind: schema.Type | None) -> Item:
-    searched = {p.field for p in parts} | about_access(kind)
+    searched = {about_access(kind), *[p.field for p in parts]}
     fields = {k: v for k, v in found.record.fields.items() if k not in searched and v not in (None, "", [])}
     text = "\n".join((f"{p.lead}: " if p.lead else "") + p.text for p in parts)
     return Item(handle=found.record.handle, title=found.title, text=text, fields=fields, at=found.at)
 
 
-def about_access(kind: schema.Type | None) -> set[str]:
-    """The field that says who may read a record: it is about the record, and no answer to anything."""
-    return {kind.readers.field} if kind and kind.readers and kind.readers.field else set()
+def about_access(kind: schema.Type | None) -> str:
+    """The field that says who may read a record: it is about the record, and no answer to anything. Or none, empty."""
+    return kind.readers.field if kind and kind.readers else ""
 
 
 def _brief(found: Shown, library: Library) -> Item:
     kind = library.types.get(found.record.type)
     long = {f.key for f in kind.fields if f.kind in ("text", "json")} if kind else set[str]()
-    long |= about_access(kind)
+    long.add(about_access(kind))
     fields = {k: v for k, v in found.record.fields.items() if k not in long and v not in (None, "", [])}
     return Item(handle=found.record.handle, title=found.title, fields=fields, at=found.at)

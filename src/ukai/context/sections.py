@@ -43,9 +43,7 @@ class Unit:
     def __post_init__(self) -> None:
         first = self.subjects[0]
         # Asked for thousands of times a composition: plain attributes cost a tenth of cached properties.
-        object.__setattr__(self, "item", first.item)
-        object.__setattr__(self, "id", first.item.id)
-        object.__setattr__(self, "place", first.place)
+        self.__dict__.update(item=first.item, id=first.item.id, place=first.place)
 
 
 @light.value

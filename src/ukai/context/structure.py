@@ -39,12 +39,13 @@ def _begins(mark: str) -> str:
     return rf"{re.escape(mark.strip())}\s+"
 
 
+_ALSO, _GIVEN = ALSO.strip(), GIVEN.strip()
 _OURS = re.compile(
     rf"{_begins(SECTION)}\d+\.|(?:{_begins(THING)}|{_begins(ENTRY)}).*(?<!\\){handle.IN_BRACKETS.pattern}"
-    rf"|{re.escape(ALSO.strip())}|{re.escape(GIVEN.strip())}"
+    rf"|{re.escape(_ALSO)}|{re.escape(_GIVEN)}"
 )
 _FETCH = _ASIDE[1].split()[-1]
-_OPENS = re.compile(rf"#|{_begins(ENTRY)}|{re.escape(ALSO.strip())}|{re.escape(GIVEN.strip())}")
+_OPENS = re.compile(rf"#|{_begins(ENTRY)}|{re.escape(_ALSO)}|{re.escape(_GIVEN)}")
 _TURN = re.compile(rf"\s?\S[^:]{{0,{LONGEST_SPEAKER}}}:(?:\s|\Z)")
 _FIELD = re.compile(r"[a-z_]\w*: ")
 
@@ -86,8 +87,8 @@ def asides(texts: Iterable[object]) -> frozenset[str]:
 
 def line(name: str) -> str:
     """A name, a place or a value as part of a line that is the composer's: it ends no line and names no record."""
-    if name.isidentifier() and name.isascii():  # most are
-        return name
+    if name.isascii() and name.isprintable() and "[" not in name:  # most are
+        return " ".join(name.split()) if " " in name else name
     said = " ".join(unicode.shown(name).split())
     if "[" in said:
         said = _ASIDES.sub(r"\\\g<0>", handle.IN_BRACKETS.sub(r"\\\g<0>", said))
@@ -109,10 +110,16 @@ def quoted(text: str, *, own: Collection[str] = ()) -> str:
 
     `own` are asides that are the composer's.
     """
-    is_hidden = unicode.has_unseen(text)
-    if not (is_hidden or _may_read_as_ours(text)):
+    if is_plain(text):
         return text
+    is_hidden = unicode.has_unseen(text)
     return "".join([_quoted(one, own, is_hidden=is_hidden) for one in text.splitlines(keepends=True)])
+
+
+def is_plain(text: str) -> bool:
+    """Whether nothing in it can read as the composer's, as in most texts: then no line has to be looked at."""
+    may_name = "#" in text and ("##" in text or "[" in text)
+    return not (may_name or _ALSO in text or _GIVEN in text or _FETCH in text or unicode.has_unseen(text))
 
 
 def inset(value: str) -> str:
@@ -134,14 +141,7 @@ def after_fields(text: str) -> str:
 
 
 def _has_lines(text: str) -> bool:
-    return len(text.splitlines()) > 1
-
-
-def _may_read_as_ours(text: str) -> bool:
-    """False for most: then no line has to be looked at."""
-    return (
-        "##" in text or ("#" in text and "[" in text) or ALSO.strip() in text or GIVEN.strip() in text or _FETCH in text
-    )
+    return not text.isprintable() and len(text.splitlines()) > 1
 
 
 def _quoted(one: str, own: Collection[str], *, is_hidden: bool) -> str:

@@ -18,10 +18,9 @@ _SEAM = re.compile(r".*[#/:_.-]")
 def name(subject: Subject) -> str:
     """The last segment of its path, its title where that says more, and its handle where it has one."""
     item = subject.item
-    said = subject.name
+    said, place, last = _place(item.path)
     if item.title:
         title = _words(item.title)
-        place, last = _place(item.path)
         if title.replace(" ", "") not in place:
             said = item.title if last in title else f"{said} · {item.title}"
     said = structure.line(said)
@@ -102,9 +101,10 @@ def _range(first: str, last: str) -> str:
 
 
 @lru_cache(maxsize=16_384)
-def _place(path: str) -> tuple[str, str]:
-    """The letters and digits of a path, and the words of its last segment. A path is a name and no text."""
-    return _words(path).replace(" ", ""), _words(path.rpartition("/")[2])
+def _place(path: str) -> tuple[str, str, str]:
+    """The last segment of a path, the letters and digits of all, and the words of the last. A path is no text."""
+    last = path.rpartition("/")[2]
+    return last, _words(path).replace(" ", ""), _words(last)
 
 
 def _words(text: str) -> str:

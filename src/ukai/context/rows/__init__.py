@@ -67,6 +67,8 @@ class Node(Record):
 
     def said_of(self, fields: Iterable[str]) -> str | None:
         """When its source last said so of these fields: a change of another one does not move it."""
+        if not self.field_versions:
+            return self.said_at
         version = version_of(fields, self.field_versions)
         is_last = version == max(self.field_versions.values(), default=1)
         return self.said_at if is_last else self.earlier.get(str(version))
