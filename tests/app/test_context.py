@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,9 @@ async def test_times_which_say_whether_somebody_wrote_are_told_to_who_holds_audi
     assert "found" in "\n".join(context.lines(theirs[0]))
 
 
-async def test_an_agent_fetches_page_by_page_what_its_document_only_names(opened: engine.Engine):
+async def test_an_agent_fetches_page_by_page_what_its_document_only_names(
+    opened: engine.Engine, monkeypatch: pytest.MonkeyPatch
+):
     long = "".join(f"street {n} " for n in range(6_000))
     change = {"kind": "update_node", "target": {"handle": "Firm#alder"}, "set": {"city": long}}
     author = test_ask.INTAKE
@@ -197,7 +200,14 @@ async def test_an_agent_fetches_page_by_page_what_its_document_only_names(opened
         return step
 
     outcome, _, _ = await test_ask.asked(opened, [fetch(0), fetch(40_000), "Long. [Firm#alder]"], agent="desk")
+    made = await context.composed(opened, "desk", "How is Alder?", principal=test_ask.ANN)
+    ref = re.findall(r"fetch_offloaded (\w{32})", made["text"])[0]
+    monkeypatch.setattr(engine, "opened", lambda _: nullcontext(opened))
+    whole = await context.fetch(opened.root, "desk", ref, principal=None)
+    with pytest.raises(context.NothingPutAside):
+        await context.fetch(opened.root, "desk", ref, principal=test_ask.BEN)
 
+    assert (whole["handle"], whole["field"], whole["text"]) == ("Firm#alder", "city", long)
     first, second = (c for c in outcome.run.calls if c.tool == "fetch_offloaded")
     assert (first.label, second.label) == ("data", "data")
     assert [i.item_key for i in (*first.items, *second.items)] == ["Firm#alder", "Firm#alder"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.connect import world
 from ukai import gate, store
 from ukai.connect import definition, pull, rows
+from ukai.gate import bulk
 
 CSV = "id,name,ARR,owner,team,modified\n1,Acme,1250.5,ann,emea,2026-01-01\n2,Bolt,,bob,amer,2026-01-02\n"
 
@@ -40,6 +43,29 @@ async def test_rows_become_records_with_where_they_come_from(db: store.Database,
     assert (row[0], row[1]) == ("closed", ["group:emea", "group:leads"])
     sources = {"by": "connector:service:crm", "asserted_by": "ann", "at": "2026-01-01", "place": "a.csv:2"}
     assert row[2] == sources | {"connector": "crm"}
+
+
+async def test_of_long_values_a_few_rows_make_a_batch(
+    db: store.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    world.write(tmp_path, "id,name\n" + "".join(f"{n},{'x' * 100}\n" for n in range(5)))
+    monkeypatch.setattr(pull, "MOST", 200)
+    sizes: list[int] = []
+
+    async def submit_many(db: store.Database, lots: AsyncIterator[bulk.Lot], **more: Any) -> None:
+        async def seen() -> AsyncIterator[bulk.Lot]:
+            async for lot in lots:
+                sizes.append(len(lot.proposals))
+                yield lot
+
+        await submitted(db, seen(), **more)
+
+    submitted = bulk.submit_many
+    monkeypatch.setattr(bulk, "submit_many", submit_many)
+
+    report = await world.pulled(db, tmp_path)
+
+    assert (report.counts["written"], sizes) == (5, [2, 2, 1])
 
 
 async def test_the_same_again_changes_nothing_and_a_change_changes_one(db: store.Database, tmp_path: Path):

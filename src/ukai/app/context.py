@@ -166,6 +166,15 @@ async def fetched(
     return await explaining.put_aside(opened.db, unicode.storable(ref), library=opened.library, reader=reader)
 
 
+async def fetch(path: Path, agent: str, ref: str, *, principal: str | None) -> dict[str, Any]:
+    """What was put aside under `ref`. Raises NothingPutAside, UnknownAgent, NotInvoked."""
+    async with engine.opened(path) as opened:
+        found = await fetched(opened, agent, ref, principal=opened.principal(principal))
+    if found is None:
+        raise NothingPutAside(f"there is nothing under {ref!r} for you")
+    return {"ref": ref, "handle": found.handle, "field": found.field, "text": found.text}
+
+
 async def explain(path: Path, id: str, name: str | None, *, principal: str | None) -> dict[str, Any]:
     """The report of a composition, or why the record `name` is or is not in it. Raises NoSuchComposition."""
     async with engine.opened(path) as opened:

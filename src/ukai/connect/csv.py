@@ -63,7 +63,7 @@ class Csv:
                     "row_unreadable",
                     at,
                     "a row that does not end",
-                    raw=lines.taken()[:MAX_CELL],
+                    raw=lines.taken(),
                     ends=True,
                     expected=f"rows of at most {MAX_ROW} bytes",
                     hint="close the quote that is open since there",

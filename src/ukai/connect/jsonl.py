@@ -46,7 +46,7 @@ def _rows(name: str, path: Path) -> Iterator[Item]:
 def _row(at: str, line: str, *, whole: bool) -> Item:
     if not whole:
         said = f"a line of more than {MAX_ROW} characters; its beginning is kept"
-        return unread("too_large", at, said, raw=line[:MAX_CELL], hint="write one object a line")
+        return unread("too_large", at, said, raw=line, hint="write one object a line")
     value, findings = strict_json.loads(line, LIMITS)
     if findings:
         first = findings[0]

@@ -50,6 +50,8 @@ class Mapped:
     cursor: Any
     content: bytes
     """Hash of what it says: equal for two rows that say the same."""
+    size: int
+    """Characters of what it says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +113,7 @@ class Mapper:
             provenance={n: str(v) for n, v in sources.items() if v is not None},
             cursor=found.get("/cursor"),
             content=hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest(),
+            size=len(content),
         )
 
     @cached_property

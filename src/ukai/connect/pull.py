@@ -31,6 +31,8 @@ from ukai.kit.clock import Clock
 from ukai.kit.errors import PermanentError, TemporaryError
 from ukai.kit.finding import Finding, errors
 
+MOST = 32 << 20
+"""Characters of one batch: of long values a few rows make one, so that memory does not grow with them."""
 SHOWN = 20
 """Refused rows that a report shows; the others wait in quarantine just as well."""
 WAITING = "unknown_id"
@@ -160,6 +162,9 @@ def _id(bench: Bench) -> UUID:
 class _Part:
     """What stands behind a lot."""
 
+    rows: int = 0
+    size: int = 0
+    """Characters of its rows."""
     proposed: list[Mapped] = field(default_factory=list[Mapped])
     """In the order of the lot's proposals."""
     refused: list[tuple[Item, Refused]] = field(default_factory=list[tuple[Item, Refused]])
@@ -250,10 +255,11 @@ class _Work:
             if taken % bulk.LOOK_UP == 0:
                 await asyncio.sleep(0)
             self._take(item, part, chunk)
-            if taken % bulk.BATCH == 0:
+            part.rows += 1
+            if part.rows == bulk.BATCH or part.size >= MOST:
                 yield await self._lot(part, chunk, taken, again=again)
                 part, chunk = _Part(), list[Mapped]()
-        if taken % bulk.BATCH:
+        if part.rows:
             yield await self._lot(part, chunk, taken, again=again)
 
     def _take(self, item: Item, part: _Part, chunk: list[Mapped]) -> None:
@@ -269,6 +275,7 @@ class _Work:
             part.refused.append((item, stray))
             return
         found = self.mapper.mapped(item)
+        part.size += 0 if isinstance(found, Refused) else found.size
         if isinstance(found, Refused):
             part.refused.append((item, found))
         elif self._is_behind(found):

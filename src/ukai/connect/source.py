@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from ukai.kit.finding import Finding
 
-MAX_CELL = 1 << 20
-"""Bytes of one value; as much as the gate takes of a whole delta."""
+MAX_CELL = 16 << 20
+"""Bytes of one value. What no text may hold is for the field to say (`max_length`); a document puts long ones aside."""
+KEPT = 1 << 20
+"""Characters that are kept of what could not be read."""
 MAX_ROW = 32 << 20
 """Bytes of one row. Beyond that the source has lost its ends of lines, and is not read on."""
 
@@ -88,7 +90,7 @@ def unread(
 ) -> Unread:
     """A row, or a whole source (`ends`), that could not be read."""
     finding = Finding(code=code, where=place, message=message, expected=expected, received=received, hint=hint)
-    return Unread(place, finding, raw, ends)
+    return Unread(place, finding, raw[:KEPT], ends)
 
 
 def of_value(at: str, value: Any, raw: str) -> Item:

@@ -189,7 +189,7 @@ def _too_large(size: int, limits: Limits) -> Finding:
     return Finding(
         code="too_large",
         where="",
-        message="the text is too large to be read",
+        message=f"{size:,} bytes are more than the {limits.bytes:,} that are read",
         expected=f"at most {limits.bytes} bytes",
         received=f"{size} bytes",
         hint="split it",

@@ -1,4 +1,4 @@
-"""`ukai context compose | explain | replay | recall | nightly`."""
+"""`ukai context compose | explain | replay | fetch | recall | nightly`."""
 
 from __future__ import annotations
 
@@ -104,6 +104,21 @@ def replay(
     output.emit(made, as_json=as_json, text="\n".join([verdict, *(f"  changed: {c}" for c in made["changed"])]))
     if not made["same"]:
         raise typer.Exit(output.REFUSED)
+
+
+@app.command()
+def fetch(
+    agent: Annotated[str, typer.Argument(help="For which the document was composed.")],
+    ref: Annotated[str, typer.Argument(help="As the document names it: `the whole: fetch_offloaded REF`.")],
+    workspace: output.Workspace = output.HERE,
+    principal: output.As = None,
+    as_json: output.Json = False,
+) -> None:
+    """Print a long value that a document only names, as it is now, under the rights of now."""
+    from ukai.app import context
+
+    found = asyncio.run(context.fetch(workspace, agent, ref, principal=principal))
+    output.emit(found, as_json=as_json, text=found["text"])
 
 
 @app.command()
