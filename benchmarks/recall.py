@@ -1,5 +1,7 @@
 """`ukai bench recall`: recall at token budgets on public retrieval sets, without any model call (context req. 43-48).
 
+Figures that fell below the baseline are an alert: the run ends with 1.
+
 Options: `--cases` (a folder with `<set>/items.jsonl` and cases; else they are made of the shared data by its own tool),
 `--every` (1), `--sets` (all, with commas), `--vectors`, `--baseline` (a file to hold the figures against), `--pin`
 (write it instead), `--table` (a file for the table), `--chart` (a file for the SVG), `--seeds` (1) of the random order
@@ -19,6 +21,7 @@ from typing import Any
 
 from ukai.app import files, recall
 from ukai.app.bench import Report
+from ukai.kit.finding import errors
 from ukai.measure import at_budgets
 
 DATA = Path(os.environ.get("UKAI_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -33,6 +36,7 @@ SETS = {
 }
 """Name -> folder and file of cases."""
 BASELINE = Path(__file__).parent / "recall-baseline.json"
+NOT_HELD = "not held against the baseline: only some cases, or no baseline"
 
 
 def run(options: Mapping[str, str]) -> Report:
@@ -52,7 +56,9 @@ def run(options: Mapping[str, str]) -> Report:
     for option, text in (("table", table), ("chart", at_budgets.chart(figures))):
         if option in options:
             files.write(Path(options[option]), text)
-    return Report(figures=_flat(figures), ratios=_against_chance(figures), notes=_notes(ours, baseline, every, table))
+    notes, fell = _held_against(baseline, ours) if every == 1 else ((NOT_HELD,), ())
+    shown = tuple(line for line in table.splitlines() if line)
+    return Report(figures=_flat(figures), ratios=_against_chance(figures), notes=(*shown, *notes), fell=fell)
 
 
 @contextmanager
@@ -98,11 +104,10 @@ def _against_chance(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, float
     }
 
 
-def _notes(ours: Mapping[str, recall.Report], baseline: Path, every: int, table: str) -> tuple[str, ...]:
-    notes = [line for line in table.splitlines() if line]
-    if every > 1 or not baseline.exists():
-        return (*notes, "not held against the baseline: only some cases, or no baseline")
-    for name, report in ours.items():
-        checked, _ = recall.against(report, baseline, name)
-        notes += [f"REGRESSION {f.message}" for f in checked.findings if f.code == "recall_fell"]
-    return tuple(notes)
+def _held_against(baseline: Path, ours: Mapping[str, recall.Report]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The differences to what is pinned, a table a set, and what fell or could not be compared."""
+    if not baseline.exists():
+        return (NOT_HELD,), ()
+    held = [recall.against(report, baseline, name) for name, report in ours.items()]
+    tables = [line for _, table in held for line in table.splitlines() if line]
+    return tuple(dict.fromkeys(tables)), tuple(f.message for report, _ in held for f in errors(report.findings))

@@ -93,6 +93,7 @@ async def test_a_night_is_measured_and_held_against_what_was_pinned(opened: engi
     assert "acme: usable @2500 fell from 1.0000 to 0.5000" in second.alerts
     assert second.lost == ("other",)
     assert str(second).endswith("less than the night before: other")
+    assert (await golden.measured(opened, budgets=(2_500,), every=2)).figures["cases"] == 1
 
 
 async def test_the_last_nights_stand_in_a_table_a_picture_and_the_metrics(opened: engine.Engine, tmp_path: Path):

@@ -55,6 +55,24 @@ def test_what_a_case_requires_is_counted_at_every_budget(tmp_path: Path):
     assert set(report.as_json()) >= {"cases", "all", "random", "latency_ms", "per_case"}
 
 
+def test_end_to_end_tells_what_no_budget_holds(tmp_path: Path):
+    items = [item("plum", "The plum costs 2 euro."), item("book", "All about trees. " * 13_000)]
+    case = {"id": "c", "question": "What does the plum cost?", "required": ["plum", "book"]}
+
+    report = recall.recall(*files(tmp_path, items, [case]), WORDS)
+
+    assert report.figures["end_to_end"] == 0.5
+
+
+def test_a_half_without_a_case_has_no_row_of_zeros(tmp_path: Path):
+    case = {"id": "c", "question": "One?", "required": ["a"]}
+
+    report = recall.recall(*files(tmp_path, [item("a", "One.")], [case]), WORDS)
+
+    assert sorted(half["cases"] for half in report.figures["halves"].values()) == [0, 1]
+    assert recall.text(report, "fruit").count(" ids |") == 1
+
+
 def test_a_table_is_usable_when_every_column_is_named_and_mentioned_when_it_is_named(tmp_path: Path):
     tables = [
         {"id": f"t{n}", "path": f"db/s/t{n}", "type": "table", "title": f"db.s.t{n}", "text": "Columns: many"}
@@ -191,6 +209,7 @@ def test_figures_that_fall_below_the_pinned_baseline_are_an_alert(tmp_path: Path
 
     assert not same.failed
     assert [(f.code, "@2000" in f.message) for f in fewer] == [("recall_not_comparable", True)]
+    assert at_budgets.deltas({"usable": {}, "end_to_end": 1.0}, control) == [None, None, 0.0]
     assert table.splitlines()[0] == "|  | @80 | @2,000 | end-to-end |"
     assert table.splitlines()[2] == "| fruit | +0.0000 | +0.0000 | +0.0000 |"
     assert [f.code for f in found] == ["recall_fell"]
@@ -211,6 +230,36 @@ def test_the_command_prints_one_document_and_ends_with_1_on_unreadable_lines(
     assert code == output.REFUSED
     assert json.loads(capsys.readouterr().out)["usable"]["2500"] == 1.0
     assert chart.read_text().startswith("<svg")
+
+
+def test_a_public_set_that_fell_below_what_is_pinned_ends_the_benchmark_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    from ukai.surfaces.cli import app
+
+    (tmp_path / "tau_banking").mkdir()
+    case = {"id": "c", "question": "One?", "required": ["a"]}
+    files(tmp_path / "tau_banking", [item("a", "One.")], [case])
+    asked = ["bench", "recall", "--sets", "tau_banking", "--cases", str(tmp_path), "--vectors", str(tmp_path)]
+    asked += ["--baseline", str(tmp_path / "b.json")]
+
+    pinned = output.guarded(lambda: app([*asked, "--pin", "yes", "--json"]))
+    files(tmp_path / "tau_banking", [item("a", "One. " * 50_000)], [case])
+    fell = output.guarded(lambda: app([*asked]))
+
+    assert (pinned, fell) == (0, output.REFUSED)
+    told = capsys.readouterr().out
+    assert "| tau_banking | -1.0000 | -1.0000 | -1.0000 | -1.0000 | -1.0000 |" in told
+    assert "tau_banking: usable @15000 fell from 1.0000 to 0.0000" in told
+
+
+@pytest.mark.parametrize(
+    "options", [["--words-only"], ["--cut", "prefix"], ["--corpus", "i", "--cases", "c", "--only", "x"]]
+)
+def test_an_option_that_would_change_nothing_is_refused(options: list[str]):
+    from ukai.surfaces.cli import app
+
+    assert output.guarded(lambda: app(["context", "recall", *options])) == output.USAGE
 
 
 class Counting:

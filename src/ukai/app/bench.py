@@ -26,6 +26,8 @@ class Report:
     ratios: Mapping[str, float] = field(default_factory=dict[str, float])
     """Name -> ours against the reference measured in the same run."""
     notes: tuple[str, ...] = ()
+    fell: tuple[str, ...] = ()
+    """Figures below what was pinned: an alert, with which the run ends with 1."""
 
 
 def names() -> list[str]:
@@ -53,7 +55,8 @@ def run(name: str, options: Mapping[str, str]) -> dict[str, Any]:
         "ratios": dict(report.ratios),
         "machine": machine(),
     }
-    return document | ({"notes": list(report.notes)} if report.notes else {})
+    told = {"notes": list(report.notes), "fell": list(report.fell)}
+    return document | {name: lines for name, lines in told.items() if lines}
 
 
 def machine() -> dict[str, Any]:

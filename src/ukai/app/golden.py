@@ -72,17 +72,26 @@ async def recall(
     budgets: Sequence[int],
     agent: str | None = None,
     only: str = "*",
+    every: int = 1,
     ranker: str | None = None,
     principal: str | None = None,
     progress: Progress = lambda _: None,
 ) -> Report:
     """Every case of the workspace that requires items, at every budget, in the composer's own tokens.
 
-    `ranker`: one that ukai.yaml lists; None is its own choice. Raises UnknownRanker, NotRanked.
+    `every`: only every so many-th case. `ranker`: one that ukai.yaml lists; None is its own choice. Raises
+    UnknownRanker, NotRanked.
     """
     async with engine.opened(path) as opened:
         return await measured(
-            opened, budgets=budgets, agent=agent, only=only, ranker=ranker, principal=principal, progress=progress
+            opened,
+            budgets=budgets,
+            agent=agent,
+            only=only,
+            every=every,
+            ranker=ranker,
+            principal=principal,
+            progress=progress,
         )
 
 
@@ -92,6 +101,7 @@ async def measured(
     budgets: Sequence[int],
     agent: str | None = None,
     only: str = "*",
+    every: int = 1,
     ranker: str | None = None,
     principal: str | None = None,
     progress: Progress = lambda _: None,
@@ -101,7 +111,7 @@ async def measured(
     await opened.keep_up(progress)
     bank_, findings = bank.of(opened.catalog, agent=agent, only=only)
     bank_, unasked = await bank.addressed(opened, bank_, opened.principal(principal))
-    wanted = [q for q in bank_.questions if q.requires.items]
+    wanted = [q for q in bank_.questions if q.requires.items][::every]
     told: list[Finding] = [*findings, *unasked]
     if not wanted:
         told.append(_nothing_required(opened, agent=agent, only=only))

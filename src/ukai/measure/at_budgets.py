@@ -108,16 +108,16 @@ def regressions(name: str, now: Mapping[str, Any], before: Pinned, tolerance: fl
     return [*fell, *(_not_measured(name, what, was) for what, v, was in pairs if v is None)]
 
 
-def deltas(now: Mapping[str, Any], control: Pinned) -> list[float]:
-    """The differences in usable at each budget of the control, then end to end."""
-    by_budget = [now["usable"].get(b, 0.0) - v for b, v in control.usable.items()]
-    return [round(d, 4) for d in (*by_budget, now["end_to_end"] - control.end_to_end)]
+def deltas(now: Mapping[str, Any], control: Pinned) -> list[float | None]:
+    """The differences in usable at each budget of the control, None where it was not measured, then end to end."""
+    pairs = [*((now["usable"].get(b), v) for b, v in control.usable.items()), (now["end_to_end"], control.end_to_end)]
+    return [None if v is None else round(v - was, 4) for v, was in pairs]
 
 
 def delta_table(rows: Mapping[str, Mapping[str, Any]], control: Pinned) -> str:
     """The article's form: one line a candidate, one column a budget, the differences to the control."""
     head = ["", *(f"@{int(b):,}" for b in control.usable), "end-to-end"]
-    body = [[name, *(f"{d:+.4f}" for d in deltas(row, control))] for name, row in rows.items()]
+    body = [[name, *("" if d is None else f"{d:+.4f}" for d in deltas(row, control))] for name, row in rows.items()]
     return markdown(head, body)
 
 
@@ -127,7 +127,8 @@ def table(sets: Mapping[str, Mapping[str, Any]]) -> str:
     body: list[list[str]] = []
     for name, row in sets.items():
         body.append([name, "usable", *_cells(row["usable"], budgets)])
-        body += [["", f"{half} ids", *_cells(row["halves"][half]["usable"], budgets)] for half in ("even", "odd")]
+        halves = {half: row["halves"][half]["usable"] for half in ("even", "odd")}
+        body += [["", f"{half} ids", *_cells(usable, budgets)] for half, usable in halves.items() if usable]
         body.append(["", "mentioned", *_cells(row["recall"], budgets)])
         if row["random"]["usable"]:
             body.append(["", "random", *_cells(row["random"]["usable"], budgets)])
@@ -205,8 +206,8 @@ def _cells(values: Mapping[str, float], budgets: Sequence[str]) -> list[str]:
 
 
 def _means(rows: Sequence[Row], budgets: Sequence[int], get: Callable[[Row], Mapping[int, float]]) -> dict[str, float]:
-    """Empty where no row has figures: a set of which no random order was measured."""
-    return {str(b): _mean([get(r)[b] for r in rows]) for b in budgets} if not rows or get(rows[0]) else {}
+    """Empty where no row has figures, which zeros would feign: no random order was measured, or a half has no case."""
+    return {str(b): _mean([get(r)[b] for r in rows]) for b in budgets} if rows and get(rows[0]) else {}
 
 
 def _mean(values: Sequence[float]) -> float:

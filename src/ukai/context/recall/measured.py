@@ -14,6 +14,7 @@ from ukai.context import assembly, cut, levels, structure
 from ukai.context.item import Item
 from ukai.context.recall.memory import Counted, Embed, Memory
 from ukai.context.recall.outside import Case, Corpus
+from ukai.context.scope import CEILING_TOKENS
 from ukai.context.sections import Unit
 
 SEEDS = 3
@@ -42,7 +43,7 @@ class Row:
     held: Held
     random: Held
     end_to_end: float
-    """Share of the required items that the case may see at all."""
+    """Usable in a document as large as any may be: what is missing there is lost before the budget."""
     missing: tuple[str, ...]
     """Required items that cannot be used at the largest budget."""
     ms: float = field(default=0.0, compare=False)
@@ -102,19 +103,19 @@ def _row(
     scores = memory.scores(case.question, embed)
     documents = _documents(memory, scores, budgets, count, plan)
     ms = (time.perf_counter() - started) * 1e3 / max(1, len(budgets))
+    largest = _documents(memory, scores, (CEILING_TOKENS,), count, plan)
     chance = [
         held(case, _documents(memory, _shuffled(memory, case, seed), budgets, count, plan)) for seed in range(seeds)
     ]
-    visible = {i.id for i in memory.items}
-    largest = documents[max(budgets)] if budgets else None
+    last = documents[max(budgets)] if budgets else None
     return Row(
         id=case.id,
-        visible=len(visible),
+        visible=len(memory.items),
         required=len(case.required),
         held=held(case, documents),
         random=_mean(chance, budgets),
-        end_to_end=sum(r in visible for r in case.required) / len(case.required),
-        missing=tuple(r for r in case.required if largest is not None and not largest.holds(r)),
+        end_to_end=held(case, largest).usable[CEILING_TOKENS],
+        missing=tuple(r for r in case.required if last is not None and not last.holds(r)),
         ms=ms,
     )
 

@@ -17,7 +17,10 @@ def bench(
     name: Annotated[str, typer.Argument(help="A file of benchmarks/, without .py.")],
     as_json: output.Json = False,
 ) -> None:
-    """Measure, and print figures and ratios. Further options `--key value` go to the benchmark."""
+    """Measure, and print figures and ratios. Further options `--key value` go to the benchmark.
+
+    Ends with 1 when a figure fell below what is pinned.
+    """
     from ukai.app import bench as benches
 
     extra = [a.removeprefix("--") for a in ctx.args]
@@ -26,4 +29,6 @@ def bench(
     document = benches.run(name, dict(zip(extra[::2], extra[1::2], strict=True)))
     rows = [*document["figures"].items(), *((f"{k} (ratio)", v) for k, v in document["ratios"].items())]
     lines = [f"{key:<44} {value:>14,.3f}" for key, value in rows] + document.get("notes", [])
-    output.emit(document, as_json=as_json, text="\n".join(lines))
+    output.emit(document, as_json=as_json, text="\n".join([*lines, *document.get("fell", [])]))
+    if "fell" in document:
+        raise typer.Exit(output.REFUSED)

@@ -168,6 +168,10 @@ def recall(
         raise typer.BadParameter("--corpus and --cases go together")
     if (pin and baseline is None) or not all(b.strip().isdigit() and int(b) > 0 for b in budgets.split(",")):
         raise typer.BadParameter("--pin needs --baseline; --budgets are whole numbers from 1 with commas")
+    if corpus is None and (words_only or vectors is not None or (counter, cut) != ("chars4", "passes")):
+        raise typer.BadParameter("--counter, --cut, --words-only and --vectors go with --corpus")
+    if corpus is not None and (agent is not None or ranker is not None or only != "*"):
+        raise typer.BadParameter("--agent, --only and --ranker go without --corpus")
     wanted = recalling.Wanted(
         budgets=tuple(int(b) for b in budgets.split(",")),
         counter=counter,
@@ -187,6 +191,7 @@ def recall(
             budgets=wanted.budgets,
             agent=agent,
             only=only,
+            every=every,
             ranker=ranker,
             principal=principal,
             progress=progress,
