@@ -22,6 +22,7 @@ from ukai.app.telemetry import metrics, names
 from ukai.context import cut, retrieval
 from ukai.context.assembly import TRUNCATED
 from ukai.context.report import Report
+from ukai.kit import unicode
 from ukai.llm.cache import Cache
 from ukai.llm.scripted import Asked, Call, Step
 from ukai.surfaces import cli
@@ -167,6 +168,16 @@ async def test_what_a_reply_that_was_lost_had_given_is_given_again(opened: engin
     assert "Waits no more." not in held["text"]
     async with opened.db.snapshot() as tx:
         assert await tx.value("select count(*) from given") == 0
+
+
+async def test_a_question_or_a_name_with_what_no_database_holds_is_answered_like_any_other(opened: engine.Engine):
+    odd = "How\0is \ud800it?"
+
+    made = await context.composed(opened, "desk", odd, principal=test_ask.BEN, conversation=odd)
+    told = [await context.explained(opened, made["id"], odd, principal=who) for who in (test_ask.BEN, test_ask.ANN)]
+
+    assert made["text"]
+    assert all(unicode.is_storable(found["handle"]) for found in told)
 
 
 async def test_times_which_say_whether_somebody_wrote_are_told_to_who_holds_audit_alone(opened: engine.Engine):

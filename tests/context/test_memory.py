@@ -8,15 +8,19 @@ from __future__ import annotations
 import asyncio
 import gc
 import tracemalloc
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.context import world
-from tests.context.test_composing import compose
+from tests.context.test_composing import EVERYWHERE, QUESTION, compose
 from tests.context.test_reading import company
-from ukai import store
-from ukai.context import cache, elements
+from ukai import context, store
+from ukai.context import cache, elements, making, reading
+from ukai.graph import schema
 
 
 async def test_what_is_kept_for_questions_is_counted_and_bounded(database: store.Database):
@@ -43,6 +47,30 @@ async def test_what_is_kept_for_questions_is_counted_and_bounded(database: store
     bound = kept._memory = first[1]  # pyright: ignore[reportPrivateUsage]
     _, size = await asked("rollout", 1)
     assert 0 < size <= bound
+
+
+def test_of_one_view_the_last_questions_are_kept():
+    answers = cache.Answers(OrderedDict(), "here")
+    for question in range(cache.ANSWERS + 1):
+        answers.keep(question, making.Retrieved(graph=(), candidates=()))
+
+    assert [n for n in range(cache.ANSWERS + 1) if answers.get(n) is None] == [0]
+
+
+async def test_what_was_kept_before_a_type_named_other_readers_is_not_used_again(database: store.Database):
+    w = await company(database)
+    types = {name: replace(t, readers=None) if name == "Memo" else t for name, t in w.types.items()}
+    request = context.Request(question=QUESTION, scope=EVERYWHERE)
+
+    async def composed(types: Mapping[str, schema.Type]) -> tuple[str, str]:
+        library = reading.Library(types=types, cache=w.cache)
+        made = await context.compose(database, request, library=library, reader=world.reader(), clock=world.CLOCK)
+        return made.text, made.report.text
+
+    before, after = await composed(w.types), await composed(types)
+    cache._OF.pop(database)  # pyright: ignore[reportPrivateUsage]
+
+    assert before != after == await composed(types)
 
 
 async def test_a_call_that_was_overtaken_leaves_nothing_behind_for_others(

@@ -222,8 +222,11 @@ def key_of(scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache 
 
 
 def kind_of(types: Mapping[str, schema.Type], cache: Cache | None) -> str:
-    """Equal only for views of the same types and the same model."""
-    known = sorted((name, kind.content_hash) for name, kind in types.items())
+    """Equal only for views of the same types and the same model.
+
+    What a type says of places and readers is no content, and still decides which fields a document is silent of.
+    """
+    known = sorted((n, t.content_hash, t.path, t.readers.field if t.readers else "") for n, t in types.items())
     return canonical.sha256([known, cache.embedder.model_id if cache else ""])
 
 
