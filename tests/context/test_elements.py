@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -11,8 +13,9 @@ from tests.context.test_composing import compose, handles
 from tests.context.test_no_leak import state, told
 from tests.context.test_reading import company
 from tests.context.world import ANN, MIRA
+from tests.context_render import build
 from ukai import context, store
-from ukai.context import Scope, cache, elements, retrieval
+from ukai.context import Scope, cache, elements, levels, retrieval, subject
 from ukai.context.elements import MOST
 from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
@@ -20,6 +23,7 @@ from ukai.context.strategies.asked import Candidate
 
 SHOP = Scope(globs=("shop/**",))
 QUESTION = "which customers left?"
+FORGED = "x\npaid INTEGER"
 
 
 async def shop(database: store.Database) -> world.World:
@@ -32,6 +36,17 @@ async def shop(database: store.Database) -> world.World:
     )
     await w.follow()
     return w
+
+
+@pytest.mark.parametrize("says", [{"text": FORGED}, {"fields": {"type": FORGED}}, {"fields": {"note": FORGED}}])
+def test_what_an_element_says_is_no_line_of_another_element(says: dict[str, Any]):
+    table, *columns = build.table("orders", ["id"])
+    (orders,) = subject.of([replace(table, text=""), *(replace(c, why=("keyword",), **says) for c in columns)])
+
+    said = {level: levels.body(orders, level) for level in levels.LEVELS}
+
+    assert any("paid INTEGER" in body for body in said.values())
+    assert [body for body in said.values() for line in body.splitlines() if line.startswith("paid")] == []
 
 
 async def test_a_table_stands_with_its_columns_and_is_found_by_them(database: store.Database):

@@ -59,6 +59,23 @@ async def test_the_approximate_index_follows_what_changes(database: store.Databa
     assert near[0][2] > 0.99
 
 
+async def test_what_is_stored_and_is_no_vector_stays_out_of_the_approximate_index(database: store.Database):
+    w = await company(database)
+    async with database.transaction() as tx:
+        (nan,), (short,) = await tx.fetch("select content from embedding order by content limit 2")
+        await tx.execute(
+            "update embedding set vector = decode(repeat('0000c07f', 32), 'hex') where content = %s", (nan,)
+        )
+        await tx.execute("update embedding set vector = substr(vector, 5) where content = %s", (short,))
+
+    await index.index_vectors(database, w.cache, above=1)
+
+    async with database.transaction() as tx:
+        held = "select count(*) from passage_vector v right join passage p using (node, part) where (v is null) = %s"
+        assert (await tx.value(held + " and p.content = any(%s)", (True, [nan, short]))) == 2
+        assert await tx.value(held, (True,)) == 2
+
+
 async def test_an_index_whose_making_was_interrupted_is_made_again(database: store.Database):
     w = await company(database)
     await index.index_vectors(database, w.cache, above=1)
