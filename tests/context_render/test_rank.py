@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 
@@ -85,6 +86,18 @@ async def test_a_cross_encoder_orders_and_equal_scores_keep_their_order():
 
     assert FOUND[order[0]].place == "w/7"
     assert order[1:] == [i for i in range(len(FOUND)) if i != order[0]]
+
+
+@pytest.mark.parametrize("scores", [[1.0, math.nan, 2.0], [1.0, math.inf, 2.0], [1.0, 2.0]])
+async def test_scores_that_are_no_numbers_or_too_few_are_no_order(scores: list[float]):
+    class Odd:
+        model_id = "odd"
+
+        async def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+            return scores
+
+    with pytest.raises(ValueError, match="not one finite score a section"):
+        await rank.by_cross_encoder(FOUND[:3], "What?", Odd())
 
 
 def test_the_document_follows_the_order_that_a_model_gave_and_behind_it_the_scores():

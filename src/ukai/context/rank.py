@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -109,8 +110,8 @@ async def by_cross_encoder(
     if key not in known:
         known[key] = json.dumps([float(s) for s in await model.score(question, texts)])
     scores: list[float] = json.loads(known[key])
-    if len(scores) != len(sections):
-        raise ValueError("not one score a section")
+    if len(scores) != len(sections) or not all(map(math.isfinite, scores)):
+        raise ValueError("not one finite score a section")
     return sorted(range(len(sections)), key=lambda i: (-scores[i], i)), Record(answers=known)
 
 
