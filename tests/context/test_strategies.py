@@ -182,6 +182,28 @@ async def test_relations_are_those_of_the_best_first_and_no_edge_to_what_is_hidd
     assert ask.bonus == dict.fromkeys(found, relations.AWAY)
 
 
+async def test_what_something_named_owns_is_found_without_a_look_at_what_of_it_is_hidden(database: store.Database):
+    w = await company(database)
+
+    async def found() -> tuple[set[str], int]:
+        read = (
+            "select sum(pg_stat_get_xact_tuples_fetched(t) + pg_stat_get_xact_tuples_returned(t)) "
+            "from (values ('node'::regclass), ('edge')) v(t)"
+        )
+        async with database.snapshot() as tx:
+            ask = await asked_of(tx, world.reader(ANN).narrowed(EVERYWHERE), "What of Alder Works?", w.library)
+            before = await tx.value(read)
+            await STRATEGIES["entity"].find(ask)
+            return {ask.view.entries[row].id for row in ask.theirs}, await tx.value(read) - before
+
+    seen = await found()
+    await w.write(*(op for n in range(200) for op in world.memo(f"h{n}", "alder", readers=["group:managers"])))
+    await w.follow()
+
+    assert {"Firm#alder", "Memo#a1", "Talk#t1/turn/2", "Month#alder:2026-03"} <= seen[0]
+    assert await found() == seen
+
+
 async def test_bodies_come_of_what_lives_and_may_be_read_whatever_was_found(database: store.Database):
     """A candidate is a proposal: one that died, was closed or lies outside is as if it had never been found."""
     w = await company(database)

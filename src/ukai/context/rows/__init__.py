@@ -257,6 +257,22 @@ async def _owned(
     return await first(tx, readable, (ordered, [array(by), *more, array(known)]), limit)
 
 
+async def owned_among(
+    tx: Transaction, owners: Sequence[UUID], among: Sequence[UUID], owning: Sequence[OwningEdge]
+) -> set[UUID]:
+    """Those of `among` that one of `owners` owns. Only their own edges are read: an owner may have any number."""
+    found: set[UUID] = set()
+    for side, (owned, owner) in {"from": ("src", "dst"), "to": ("dst", "src")}.items():
+        if types := [e.edge for e in owning if e.owned_side == side]:
+            rows = await tx.fetch(
+                f"select distinct c.id from unnest(%s::uuid[]) c(id), lateral (select e.{owner} as owner from edge e "  # noqa: S608
+                f"where e.alive and e.{owned} = c.id and e.type = any(%s) offset 0) o where o.owner = any(%s)",
+                (list(among), types, list(owners)),
+            )
+            found.update(r[0] for r in rows)
+    return found
+
+
 async def first(tx: Transaction, readable: Clause, ordered: Clause, limit: int) -> list[UUID]:
     """Of the ids that `ordered` selects the first ones that are readable, in that order.
 

@@ -74,8 +74,6 @@ class Asked:
     things: frozenset[UUID] = frozenset()
     """What consists of others, and these: words find them, for they are called as all things are, `DATE`, `ORDERS`."""
     named: Sequence[names.Named] = ()
-    owned: frozenset[UUID] = frozenset()
-    """The named records and what they own."""
     lexicals: Sequence[NDArray[np.float64]] | None = None
     """How well the words fit, for each of `questions` one number an item; None: not weighed."""
     cosines: Sequence[NDArray[np.float64]] | None = None
@@ -83,7 +81,7 @@ class Asked:
     bonus: dict[int, float] = field(default_factory=dict[int, float])
     """Row -> what is added to its score."""
     theirs: frozenset[int] = frozenset()
-    """Rows of `owned`."""
+    """Rows of the named records and of what they own, with their parts."""
     first: Sequence[int] = ()
     """Rows of the named records: nothing stands before them."""
     others: NDArray[np.int64] | None = None

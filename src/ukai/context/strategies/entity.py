@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ukai.access import OWNERS_DEPTH
 from ukai.context import names, rows, score
 from ukai.context.strategies.asked import Asked, Strategy
 
@@ -26,17 +27,31 @@ async def find(ask: Asked) -> Sequence[int]:
     ask.named = [n for n in named if n.node.id not in ask.things or "#" in n.said]
     if not ask.named:
         return []
-    ids = [n.node.id for n in ask.named]
-    owned = await rows.under(ask.tx, ask.scope.clause, ids, ask.scope.owning, MOST_OWNED)
-    ask.owned = frozenset(owned)
+    themselves = [row for n in ask.named if (row := ask.view.nodes.get(n.node.id)) is not None]
     ask.questions = score.asked(names.without(ask.question, ask.named))
-    themselves = [row for id in ids if (row := ask.view.nodes.get(id)) is not None]
-    theirs = ask.view.standing(ask.owned)
+    theirs = ask.view.standing([ask.view.entries[row].node for row in await _with_owned(ask, themselves)])
     ask.bonus |= dict.fromkeys(theirs.tolist(), OWNED)
     ask.theirs = frozenset(theirs.tolist())
     ask.first = themselves
     ask.others = ask.view.alike(theirs)
     return themselves
+
+
+async def _with_owned(ask: Asked, level: Sequence[int]) -> list[int]:
+    """These rows, and those of what they own, up to OWNERS_DEPTH away, the nearest first.
+
+    The way leads along the view: of what is not seen nothing is looked at, however much there is of it.
+    """
+    view, found = ask.view, dict.fromkeys(level)
+    for _ in range(OWNERS_DEPTH if ask.scope.owning else 0):
+        near = [row for row in sorted(view.one_away(level)) if row not in found] if level else []
+        if not near or len(found) > MOST_OWNED:
+            break
+        owners, among = ([view.entries[row].node for row in of] for of in (level, near))
+        owned = await rows.owned_among(ask.tx, owners, among, ask.scope.owning)
+        level = [row for row in near if view.entries[row].node in owned]
+        found |= dict.fromkeys(level)
+    return list(found)[: MOST_OWNED + 1]
 
 
 STRATEGY = Strategy(
