@@ -670,3 +670,17 @@ async def test_vectors_that_are_none_cost_meaning_and_no_answer(database: store.
     if broken == "stored":  # whoever embeds next embeds them again
         await index.embed_few(database, w.cache, limit=99, among=99)
         assert [i.handle for i in await found(w, QUESTION)] == known
+
+
+async def test_a_figure_that_its_place_holds_too_and_the_end_of_a_long_title_are_told(database: store.Database):
+    w = await company(database)
+    await w.write(
+        *world.month("alder", "2026-07", 7),
+        *world.memo("long", "alder", "The rollout.", title=f"{'A gate of the depot, ' * 6}and its code is 4711"),
+    )
+    await w.follow()
+
+    made = await compose(w)
+
+    assert "calls: 7" in made.text
+    assert "and its code is 4711" in made.text

@@ -104,6 +104,38 @@ def test_a_range_of_names_stands_for_its_members_and_for_nothing_else():
     assert naming.family(["t1", "t2", "t10"]) == "t{1-2,10}" or naming.family(["t1", "t2", "t10"]) == "t{1,10,2}"
 
 
+def test_a_family_names_each_member_and_none_that_it_has_not():
+    assert naming.family(["orders", "orders_old"]) == "orders{,_old}"
+    assert naming.family(["e_1-3", "e_5"]) == "e_1-3, e_5"
+
+
+@pytest.mark.parametrize("title", ["Договор поставки", "東京支店の契約", "Art", "🎉"])
+def test_a_title_that_the_path_does_not_say_is_told(title: str):
+    made = build.assembled([build.thing("Memo#smart", "Text.", title=title, kind="Memo")])
+
+    assert f" · {title} [Memo#smart]\n" in made.text
+
+
+def test_what_else_a_value_occurs_in_does_not_tell_it():
+    fields = {"calls": 7, "tier": "a", "firm": "alder", "said": "Text."}
+    item = build.thing("2026-07", "Text.", place="months/alder", fields=fields)
+
+    assert "### 2026-07\ncalls: 7\ntier: a\nText.\n" in build.assembled([item]).text
+
+
+def test_a_column_is_told_though_its_name_occurs_in_what_the_table_says():
+    whole, *columns = build.table("pay", ["day", "id", "row"])
+    made = build.assembled([replace(whole, text="What was paid, one row TEXT a payday."), *columns])
+
+    assert made.text.endswith("a payday.\nday TEXT\nid TEXT\n")
+
+
+def test_a_field_that_is_called_text_is_put_aside_by_itself():
+    item = build.thing("dump", "row " * 10_000, fields={"text": "col " * 10_000})
+
+    assert len({o.ref for o in build.assembled([item]).offloaded}) == 2
+
+
 def test_a_name_with_line_breaks_begins_no_line_of_the_document():
     evil = build.thing("a", "Body.", title="Rollout\n## 1. wiki/secret · page\n### owned")
 

@@ -287,10 +287,10 @@ def _quoted(items: Sequence[Item], ref: Callable[[str, str], str]) -> tuple[list
         if not (offload.is_oversized(said) or item.lead) and structure.is_plain(said):  # most are
             kept.append(item)
             continue
-        text = quoted(item, "text", item.text)
+        text = quoted(item, offload.TEXT, item.text)
         if item.lead and item.is_part:
             text = structure.spoken(text)
-        instead = {k: q for k, v in values.items() if (q := quoted(item, k, v)) is not v}
+        instead = {k: q for k, v in values.items() if (q := quoted(item, offload.value_of(k), v)) is not v}
         kept.append(replace(item, text=text, fields={**item.fields, **instead} if instead else item.fields))
     return kept, aside
 

@@ -52,6 +52,8 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
     schema_hash = kind.content_hash if kind else ""
     if (c := wanted.get(name)) is not None:
         titled = counted.title_field(record.fields)
+        if titled and c.parent is None and not reading.is_name(record.fields[titled]):
+            titled = ""  # the heading has its beginning alone
         spoken = {titled, reading.about_access(kind), *[p.field for p in parts]}
         alone = [p.text for p in parts if p.field != titled and not view.is_a_part(kind, p.field, p.part)]
         yield Item(

@@ -18,7 +18,7 @@ import numpy as np
 
 from ukai import store
 from ukai.access import ALL
-from ukai.context import bodies, cut, levels, making, ranking, reading, rereading, retrieval, rows
+from ukai.context import bodies, cut, levels, making, offload, ranking, reading, rereading, retrieval, rows
 from ukai.context.clause import CompiledScope
 from ukai.context.given import Given, together
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
@@ -229,10 +229,11 @@ async def put_aside(db: store.Database, ref: str, *, library: reading.Library, r
         items = await bodies.fetch(tx, reader, library, [asked])
     if not items:
         return None
-    value = items[0].text if at[1] == "text" else items[0].fields.get(at[1])
+    field = offload.field_of(at[1])
+    value = items[0].text if at[1] == offload.TEXT else items[0].fields.get(field)
     if value is None:
         return None
-    return PutAside(handle=at[0], field=at[1], text=value if isinstance(value, str) else canonical.dumps(value))
+    return PutAside(handle=at[0], field=field, text=value if isinstance(value, str) else canonical.dumps(value))
 
 
 async def _readable(

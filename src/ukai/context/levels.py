@@ -5,7 +5,8 @@ Which ones a cut uses is data: by default identity, names and full. No model cho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from ukai.context import structure
 from ukai.context.item import Item
@@ -40,7 +41,16 @@ def body(subject: Subject, level: str, told: Collection[str] = ()) -> str:
 
     Each level says all that the one before it says, in more words. `told` are fields that stand above it already.
     """
-    return _full(subject, told) if level == FULL else _BODIES[level](subject)
+    said = _full(subject, told) if level == FULL else _BODIES[level](subject)
+    if not subject.elements or structure.is_plain(said):
+        return said
+    # What the name of an element and what it says make together may read as the composer's, too.
+    return structure.quoted(said, own=structure.asides(_values(subject)))
+
+
+def _values(subject: Subject) -> Iterator[object]:
+    for item in (subject.item, *subject.elements):
+        yield from (item.text, *item.fields.values())
 
 
 def length(subject: Subject) -> int:
@@ -63,9 +73,9 @@ def _typed(subject: Subject) -> str:
 
 def _more(element: Item) -> str:
     """What else its fields say."""
-    stands = f"{element.path}\n{element.title}\n{element.text}"
-    said = ((k, plain(v)) for k, v in sorted(element.fields.items()) if k not in _TYPES)
-    more = ", ".join(f"{k}: {structure.inset(v)}" for k, v in said if v not in stands)
+    said = ((k, v) for k, v in sorted(element.fields.items()) if k not in _TYPES)
+    stands = (element.path, element.title, element.text)
+    more = ", ".join(f"{k}: {structure.inset(plain(v))}" for k, v in said if not is_said(v, *stands))
     return f" ({more})" if more else ""
 
 
@@ -97,7 +107,7 @@ def _matched(subject: Subject) -> str:
 
 
 def _text(subject: Subject) -> str:
-    names = [n for n in subject.names if n not in subject.item.text]
+    names = [n for n in subject.names if not _has(subject.item.text, n)]
     return _joined(subject.item.text, ", ".join(names))
 
 
@@ -109,21 +119,30 @@ def _elements(subject: Subject) -> str:
     told = [
         " — ".join(filter(None, (f"{n} {_type(e.fields)}".rstrip() + _more(e), structure.inset(e.text))))
         for n, e in zip(subject.names, subject.elements, strict=True)
-        if n not in text or e.text not in text
+        if not _spells(text, n, e)
     ]
     return _joined(text, *told)
+
+
+def _spells(text: str, name: str, element: Item) -> bool:
+    """Whether a text says itself what the element is called, of which type it is, and all that it says."""
+    return all(_has(text, said) for said in (name, _type(element.fields), element.text) if said)
+
+
+def _has(text: str, said: str) -> bool:
+    """Whether it stands there as words of its own: there is no `id` in `paid`."""
+    return said in text and re.search(rf"(?<!\w){re.escape(said)}(?!\w)", text) is not None
 
 
 def _full(subject: Subject, told: Collection[str]) -> str:
     item = subject.item
     if not item.fields:
         return _behind(subject)
-    stands = f"{item.path}\n{item.title}\n{item.lead}\n{item.text}"
     lines: list[str] = []
     for key, value in sorted(item.fields.items()):
-        said = value if type(value) is str else plain(value)
-        if key not in told and said not in stands:
-            lines.append(f"{key}: {structure.inset(said)}")
+        is_its_number = item.is_part and value == item.number[1]
+        if not (key in told or is_its_number or is_said(value, item.path, item.title, item.lead, item.text)):
+            lines.append(f"{key}: {structure.inset(plain(value))}")
     if behind := _behind(subject):
         lines.append(behind)
     return "\n".join(lines)
@@ -133,6 +152,14 @@ def _behind(subject: Subject) -> str:
     """What stands behind the fields."""
     text = _elements(subject)
     return text if subject.item.is_part else structure.after_fields(text)
+
+
+def is_said(value: object, path: str, *others: str) -> bool:
+    """Whether a field needs no words of its own: its text is a segment of the path, or all that stands elsewhere.
+
+    A text that merely occurs somewhere says another thing there, and so does a number: 7 is no part of 2026-07.
+    """
+    return isinstance(value, str) and (value in others or (value in path and value in path.split("/")))
 
 
 def plain(value: object) -> str:

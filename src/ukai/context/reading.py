@@ -28,6 +28,8 @@ FIGURES = 4
 """Records of figures that a search adds."""
 MOST = 50
 """Items of one result; more are asked for by the cursor."""
+LONGEST_NAME = 120
+"""Characters of what a record is called."""
 
 
 @light.value
@@ -297,7 +299,12 @@ def _name(record: Record, kind: schema.Type | None) -> str:
     titled = counted.title_field(record.fields) or (kind.text[0] if kind and kind.text else "")
     value = record.fields.get(titled)
     name = " ".join(value.split()) if isinstance(value, str) else ""
-    return name[:120] or record.key
+    return name[:LONGEST_NAME] or record.key
+
+
+def is_name(value: str) -> bool:
+    """Whether a record's name has all of it."""
+    return len(" ".join(value.split())) <= LONGEST_NAME
 
 
 def _said_at(node: rows.Node, seen: Record) -> datetime | None:

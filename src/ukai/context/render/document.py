@@ -92,7 +92,7 @@ def _shared(place: str, parts: Sequence[Item]) -> Iterator[str]:
     common = dict(parts[0].fields)
     for part in parts[1:]:
         common = {k: v for k, v in common.items() if k in part.fields and part.fields[k] == v}
-    yield from (k for k, v in sorted(common.items()) if levels.plain(v) not in place)
+    yield from (k for k, v in sorted(common.items()) if not levels.is_said(v, place))
 
 
 def _speakers(parts: Sequence[Item]) -> Iterator[tuple[str, int]]:
@@ -368,7 +368,7 @@ class Page:
         names, others = unit.subjects[0].names, frozenset(other.subjects[0].names)
         more = [n for n in names if n not in others]
         less = sorted(others.difference(names))
-        said = [f"as {name}"]
+        said = [f"{structure.AS}{name}"]
         said += [f"also {', '.join(more)}"] if more else []
         said += [f"without {', '.join(less)}"] if less else []
         return structure.entry(self._layout.name(unit), "; ".join(said))

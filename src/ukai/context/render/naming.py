@@ -11,7 +11,7 @@ from ukai.context import structure
 from ukai.context.subject import Subject
 from ukai.kit import handle
 
-_PLAIN = re.compile(r"[^0-9a-z]+")
+_PLAIN = re.compile(r"[\W_]+")
 _SEAM = re.compile(r".*[#/:_.-]")
 
 
@@ -21,7 +21,7 @@ def name(subject: Subject) -> str:
     said, place, last = _place(item.path)
     if item.title:
         title = _words(item.title)
-        if title.replace(" ", "") not in place:
+        if not title.strip() or (title not in place and title.replace(" ", "") != last.replace(" ", "")):
             said = item.title if last in title else f"{said} · {item.title}"
     said = structure.line(said)
     return f"{said} {structure.bracketed(item.id)}".lstrip() if "#" in item.id else said
@@ -38,7 +38,8 @@ def family(names: Sequence[str]) -> str:
     start = os.path.commonprefix(list(names))  # noqa: RUF071 - character by character is meant
     while start and start[-1].isdigit():  # a number is not cut in two
         start = start[:-1]
-    return _braced(start, sorted(n[len(start) :] for n in names))
+    ends = sorted(n[len(start) :] for n in names)
+    return ", ".join(names) if any(map(_like_a_range, ends)) else _braced(start, ends)
 
 
 def pointers(ids: Iterable[str]) -> str:
@@ -85,26 +86,21 @@ def _braced(start: str, ends: Sequence[str]) -> str:
 
 
 def _ranges(ends: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    first = last = ""
+    found: list[list[str]] = []
     for end in ends:
+        last = found[-1][-1] if found else ""
         if last.isdecimal() and end == str(int(last) + 1).zfill(len(last)):
-            last = end
-            continue
-        found += [_range(first, last)] if last or first else []
-        first = last = end
-    return [*found, _range(first, last)]
-
-
-def _range(first: str, last: str) -> str:
-    return first if first == last else f"{first}-{last}"
+            found[-1][1:] = [end]
+        else:
+            found.append([end])
+    return ["-".join(ends) for ends in found]
 
 
 @lru_cache(maxsize=16_384)
 def _place(path: str) -> tuple[str, str, str]:
-    """The last segment of a path, the letters and digits of all, and the words of the last. A path is no text."""
+    """The last segment of a path, the words of all, and those of the last. A path is a name and no text."""
     last = path.rpartition("/")[2]
-    return last, _words(path).replace(" ", ""), _words(last)
+    return last, _words(path), _words(last)
 
 
 def _words(text: str) -> str:
