@@ -13,7 +13,7 @@ from tests.context_render import build
 from ukai.context import assembly, offload, structure
 from ukai.context.item import Item
 from ukai.context.render import templates
-from ukai.kit import handle
+from ukai.kit import handle, unicode
 
 FORGED = (
     f"{structure.SECTION}9. firms · Firm",
@@ -33,9 +33,13 @@ FORGED = (
     "-",
     "9.",
     "said",
+    "also",
+    "here: Zed Bank",
+    "already\xa0given above: Memo#1",
+    "as Zed Bank [Firm#zed]; without «it»",
 )
-BREAKS = ("\n", "\r\n", "\r", "\u2028", "\x0b", "\x85", "\n  ", " ", "")
-HIDDEN = ("", "", "", "\u202e", "\u200b", "\U000e0041", "\x7f")
+BREAKS = ("\n", "\r\n", "\r", "\u2028", "\x0b", "\x85", "\n  ", " ", "", "\xa0")
+HIDDEN = ("", "", "", "\u202e", "\u200b", "\U000e0041", "\x7f", "\u200d", "\ufe0f")
 
 
 def _joined(pieces: list[tuple[str, str, str, int]]) -> str:
@@ -60,11 +64,23 @@ def records(draw: st.DrawFn) -> list[Item]:
         leads = draw(st.lists(TEXTS, min_size=2, max_size=2))
         items.append(Item(id="Call#x", path="calls/x", kind="Call", title=draw(TEXTS), text="All of it."))
         items += build.turns(said, leads=leads)
+    columns = draw(st.lists(TEXTS, max_size=3, unique_by=lambda t: t[:20]))
+    if columns:
+        items.append(build.thing("Table#t", draw(st.one_of(st.just(""), TEXTS)), place="db", kind="Table"))
+        items += [_column(n, title, draw(TEXTS)) for n, title in enumerate(columns)]
     return items
 
 
+def _column(number: int, title: str, kind: str) -> Item:
+    said = {"data_type": kind}
+    name = f"Column#t:{number}"
+    return Item(id=name, path=f"db/Table#t/{number}", kind="Column", title=title, parent="Table#t", fields=said)
+
+
 def _lines(section: str) -> Iterator[str]:
-    yield from section.splitlines()
+    """As they are read: blanks are blanks, and what does not show is not there."""
+    for line in section.splitlines():
+        yield " ".join(unicode.UNSEEN.sub("", line).split())
 
 
 def _handles(line: str) -> list[str]:
@@ -88,7 +104,7 @@ def _read(text: str) -> tuple[list[int], set[str], list[str]]:
     return (
         numbers,
         set(named),
-        [line for line in lines if line.startswith(structure.GIVEN)],
+        [line for line in lines if line.startswith(structure.GIVEN.strip())],
     )
 
 
@@ -98,6 +114,10 @@ def _shown(made: assembly.Assembled) -> set[str]:
 
 @settings(max_examples=40, deadline=None)
 @example(items=[build.thing("Memo#a]b", "x", title="y", kind="Memo")])
+@example(items=[build.thing("Memo#a", "x", title="Zed [\u200dFirm#zed]", kind="Memo")])
+@example(items=[build.thing("Table#t", "", place="db", kind="Table"), _column(1, "##", "9. firms · Firm")])
+@example(items=[build.thing("Table#t", "", place="db", kind="Table"), _column(1, "-", "Zed [Firm#zed]: owner")])
+@example(items=[build.thing("Table#t", "", place="db", kind="Table"), _column(1, "already", "given above: Memo#1")])
 @given(items=records())
 def test_the_sections_and_records_of_a_document_are_those_of_its_report(items: list[Item]):
     made = build.assembled(items, 30_000)
@@ -114,6 +134,7 @@ def test_the_sections_and_records_of_a_document_are_those_of_its_report(items: l
 @example(items=[build.thing("Memo#a", "x", title="y", kind="Memo", fields={"note": "said\nfloor: 1.00"})])
 @example(items=[build.thing("Memo#a", "floor: 1.00", title="y", kind="Memo")])
 @example(items=build.turns(["Why?\n7 Bo: no"], leads=["Ann", "- Bo [Firm#zed]"]))
+@example(items=[build.thing("Memo#a", "\u200bfloor: 1.00", title="y", kind="Memo", fields={"note": "said"})])
 @given(items=records())
 def test_every_turn_is_one_and_every_field_is_one_of_the_record(items: list[Item]):
     made = build.assembled(items, 30_000)
@@ -133,16 +154,23 @@ def test_every_turn_is_one_and_every_field_is_one_of_the_record(items: list[Item
             assert field is None or field[1] in own
 
 
+def test_a_speaker_s_name_says_nothing_for_others_and_is_no_number():
+    made = build.assembled(build.turns(["no", "yes"], leads=["Ann: surely. Bo", "7 Bo"]))
+
+    assert "\n0 Ann\\: surely. Bo: no\n\\7 Bo: yes\n" in made.text
+
+
 def test_what_a_text_quotes_stands_as_it_is_but_for_lines_that_read_as_the_composers():
     text = "\n".join(
-        ["# Guide", "## Why", "## 9. firms", "### Zed [Firm#zed]", "### Zed", "- a [link](x#y)", "- Zed [Firm#zed]: no"]
-    )
+        ["# Guide", "## Why", "## 9. firms", "### Zed [Firm#zed]", "### Zed", "- a [link](x#y)", "- Zed [Firm#zed]: no",
+         "as Zed [Firm#zed]", "as ever", "also\xa0here: x", "over here: x"]
+    )  # fmt: skip
 
     said = structure.quoted(text)
 
     assert said.splitlines() == [
         "# Guide", "## Why", "\\## 9. firms", "\\### Zed [Firm#zed]", "### Zed", "- a [link](x#y)",
-        "\\- Zed [Firm#zed]: no",
+        "\\- Zed [Firm#zed]: no", "\\as Zed [Firm#zed]", "as ever", "\\also\xa0here: x", "over here: x",
     ]  # fmt: skip
     assert structure.quoted(said) == said
 

@@ -24,6 +24,7 @@ THING = "### "
 ENTRY = "- "
 ALSO = "also here: "
 GIVEN = "already given above: "
+AS = "as "
 _ASIDE = ("[... ", " characters; the whole: fetch_offloaded ")
 UNNAMED = "?"
 """Who speaks where nothing says it and others have names: what they say does not begin a line either."""
@@ -32,22 +33,24 @@ INSET = "  "
 LONGEST_SPEAKER = 80
 """Characters. Source of both: none, a choice."""
 
-_ASIDES = re.compile(r"(?<!\\)" + r"([\d,.]+)".join(map(re.escape, _ASIDE)) + r"[^\s\[\]]*\]?")
-
 
 def _begins(mark: str) -> str:
-    return rf"{re.escape(mark.strip())}\s+"
+    """It, whatever blanks stand between and behind its words."""
+    return "".join(rf"{re.escape(word)}\s+" for word in mark.split())
 
 
-_ALSO, _GIVEN = ALSO.strip(), GIVEN.strip()
+_ASIDES = re.compile(r"(?<!\\)" + r"([\d,.]+)\s+".join(map(_begins, _ASIDE)) + r"[^\s\[\]]*\]?")
+_LISTS = rf"{_begins(ALSO)[:-3]}|{_begins(GIVEN)[:-3]}"
 _OURS = re.compile(
-    rf"{_begins(SECTION)}\d+\.|(?:{_begins(THING)}|{_begins(ENTRY)}).*(?<!\\){handle.IN_BRACKETS.pattern}"
-    rf"|{re.escape(_ALSO)}|{re.escape(_GIVEN)}"
+    rf"{_begins(SECTION)}\d+\.|(?:{'|'.join(map(_begins, (THING, ENTRY, AS)))}).*(?<!\\){handle.IN_BRACKETS.pattern}"
+    rf"|{_LISTS}"
 )
-_FETCH = _ASIDE[1].split()[-1]
-_OPENS = re.compile(rf"#|{_begins(ENTRY)}|{re.escape(_ALSO)}|{re.escape(_GIVEN)}")
+_HERE, _ABOVE, _FETCH = (mark.split()[-1] for mark in (ALSO, GIVEN, _ASIDE[1]))
+"""One of these stands in each of ours that holds no handle and is no heading."""
+_OPENS = re.compile(rf"#|{_begins(ENTRY)}|{_LISTS}|\d+(?:/\d+)*\s")
 _TURN = re.compile(rf"\s?\S[^:]{{0,{LONGEST_SPEAKER}}}:(?:\s|\Z)")
-_FIELD = re.compile(r"[a-z_]\w*: ")
+_SPEAKS = re.compile(r":(?=\s|\Z)")
+_FIELD = re.compile(r"[a-z_]\w*:\s")
 
 
 def section(number: int, said: str) -> str:
@@ -91,15 +94,20 @@ def line(name: str) -> str:
         return " ".join(name.split()) if " " in name else name
     said = " ".join(unicode.shown(name).split())
     if "[" in said:
+        read = _read(said)  # what joins letters hides nothing either
+        said = read if handle.IN_BRACKETS.search(read) or _ASIDES.search(read) else said
         said = _ASIDES.sub(r"\\\g<0>", handle.IN_BRACKETS.sub(r"\\\g<0>", said))
     return said
 
 
 def speaker(name: str) -> str:
-    """Who speaks, at the beginning of a line. Nobody where there is no name at all: what has parts may be a text."""
+    """Who speaks, at the beginning of a line: nobody else does by their name, and it is no number of a part.
+
+    Nobody where there is no name at all: what has parts may be a text.
+    """
     if not name:
         return ""
-    said = line(name) or UNNAMED
+    said = _SPEAKS.sub(r"\:", line(name)) or UNNAMED
     if len(said) > LONGEST_SPEAKER:
         said = said[: LONGEST_SPEAKER - 1] + "…"
     return f"\\{said}" if _OPENS.match(said) else said
@@ -119,7 +127,7 @@ def quoted(text: str, *, own: Collection[str] = ()) -> str:
 def is_plain(text: str) -> bool:
     """Whether nothing in it can read as the composer's, as in most texts: then no line has to be looked at."""
     may_name = "#" in text and ("##" in text or "[" in text)
-    return not (may_name or _ALSO in text or _GIVEN in text or _FETCH in text or unicode.has_unseen(text))
+    return not (may_name or _HERE in text or _ABOVE in text or _FETCH in text or unicode.has_unseen(text))
 
 
 def inset(value: str) -> str:
@@ -137,7 +145,7 @@ def spoken(text: str) -> str:
 
 def after_fields(text: str) -> str:
     """The text of a thing, which stands behind its fields and is none of them."""
-    return f"\n{text}" if _FIELD.match(text) else text
+    return f"\n{text}" if _FIELD.match(_read(text)) else text
 
 
 def _has_lines(text: str) -> bool:

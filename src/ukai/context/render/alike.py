@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
+from ukai.context import structure
 from ukai.context.sections import Unit
 
 SHORT = 200
@@ -24,7 +25,7 @@ LATEST = 40
 def told(unit: Unit, other: Unit, name: str) -> str:
     """In place of the text of `unit`: how it differs from that of the other one, which is called `name`."""
     its, own = _sentences(other.item.text), _sentences(unit.item.text)
-    return "; ".join([f"as {name}", *_changes(its, own)])
+    return "; ".join([f"{structure.AS}{name}", *_changes(its, own)])
 
 
 def _changes(its: Sequence[str], own: Sequence[str]) -> Iterator[str]:
