@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,4 +80,30 @@ async def test_a_model_that_fails_is_told_once_and_asked_again(opened: engine.En
     await watch.look()
 
     assert caplog.text.count("the model's file is gone") == 1
+    assert await left(opened) == 0
+
+
+async def test_a_server_leaves_many_texts_to_a_process_of_its_own(
+    opened: engine.Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(engine, "EMBED_NOW", 0)
+    started: list[Sequence[str]] = []
+
+    async def spawn(at: Path, words: Sequence[str]) -> int:
+        started.append(words)
+        if len(started) == 1:
+            return -9
+        await opened.catch_up_alone()
+        return 0
+
+    watch = following.Watch(current=lambda: opened, spawn=spawn)
+    waited = await left(opened)
+    await watch.look()
+    killed = await left(opened)
+    for _ in range(2):
+        await watch.look()
+
+    assert killed == waited > 0
+    assert "their process ended with -9" in caplog.text
+    assert started == 2 * [("ingest", "--waiting", "--quiet")]
     assert await left(opened) == 0

@@ -69,9 +69,31 @@ def test_a_row_on_its_way_through_the_quarantine(root: Path):
     }
     changed = world.BASE | {"map": {"key": "row.id", "set": {"name": "coalesce(row.name, 'nameless')"}}}
     (root / "connectors/crm.yaml").write_text(json.dumps(changed))
-    assert said("quarantine", "retry", by_code["null_not_allowed"])["written"] == 1
+    assert said("quarantine", "retry", by_code["null_not_allowed"], "--no-embed")["written"] == 1
     assert said("quarantine", "drop", by_code["ragged_row"]) == {"dropped": 1}
     assert said("quarantine", "list") == {"rows": [], "waiting": []}
+
+
+def test_rows_that_others_point_at_are_tried_again_before_those(root: Path):
+    people = {"connector": "people", "source": {"kind": "csv", "files": "people.txt"}, "map": {"key": "row.name"}}
+    people["into"] = {"domain": "crm", "node_type": "Person"}
+    edges = [{"edge": "owned_by", "to": {"node_type": "Person", "match": {"name": "row.owner"}}}]
+    connectors = {"crm": world.BASE | {"edges": edges}, "people": people}
+    mended = {**connectors, "people": people | {"map": {"key": "coalesce(row.name, 'Kim')"}}}
+    writes = POLICIES.replace("[Account]", "[Account, Person]").replace(
+        '"service:crm"', '"service:crm", "service:people"'
+    )
+    (root / "access/policies.yaml").write_text(writes)
+    world.write(root, "id,name,owner\n1,A,Kim\n")
+    world.write(root, "name,mail\n,kim@example.com\n", name="people.txt")
+
+    for files in (connectors, mended):
+        for name, file in files.items():
+            (root / f"connectors/{name}.yaml").write_text(json.dumps(file))
+        if files is connectors:
+            assert [p["counts"]["refused"] for p in said("ingest", "--all", code=1)["pulls"]] == [1, 1]
+
+    assert said("quarantine", "retry", "--all", "--no-embed")["written"] == 2
 
 
 def test_all_connectors_and_what_keeps_one_from_running(root: Path):
@@ -169,3 +191,11 @@ def test_ingest_ends_by_embedding_what_came_in_or_leaves_it_to_a_server(root: Pa
     assert len(caught) == 1
     ran("--due")
     assert len(caught) == 2
+    said("quarantine", "retry", "--all", code=1)  # nothing came in
+    assert len(caught) == 2
+    changed = world.BASE | {"map": {"key": "row.id", "set": {"name": "coalesce(row.name, 'nameless')"}}}
+    (root / "connectors/crm.yaml").write_text(json.dumps(changed))
+    assert said("quarantine", "retry", "--all", code=1)["written"] == 1
+    assert len(caught) == 3
+    assert said("ingest", "--waiting") == {"said": following.ELSEWHERE}
+    assert len(caught) == 4

@@ -169,6 +169,11 @@ class Engine:
         done = await index.embed_alone(self.db, self.cache, progress=lambda n: progress(f"embedding passages: {n}"))
         return done is not None
 
+    async def waiting(self, *, most: int) -> int:
+        """How many texts have no vector yet, counted up to `most`."""
+        await self._follow(lambda _: None)
+        return await index.waiting(self.db, self.cache, most=most)
+
     async def keep_up(self, progress: Progress) -> None:
         """The same before a question: only as many passages are embedded as nobody has to wait for."""
         await self._follow(progress)

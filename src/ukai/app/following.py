@@ -1,7 +1,10 @@
 """What was written becomes text with a vector: by whoever brought it, and by a server for all that waits (C45).
 
 said = await following.caught_up(path)          # `ukai ingest` ends with it
-async with following.watched(current): ...      # a server: whatever waits, in batches, one process of many at a time
+async with following.watched(current): ...      # a server: whatever waits, one process of many at a time
+
+A server embeds only as much itself as it would before a question; more is done by a process of the lowest priority, so
+that turns do not share their cores, nor the lock of the interpreter, with an import.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from ukai.app import engine, watching
 from ukai.kit.errors import UkaiError
 
 ELSEWHERE = "another process embeds what came in"
+WAITING = ("ingest", "--waiting", "--quiet")
 _log = logging.getLogger(__name__)
 
 
@@ -32,19 +36,28 @@ async def caught_up(path: Path, progress: engine.Progress = lambda _: None) -> s
         return f"texts wait for their vectors: {failed}"
 
 
+class NotEmbedded(UkaiError):
+    """What embeds ended before its end; its own words stand before."""
+
+
 @dataclass(kw_only=True)
 class Watch:
     """What one server remembers between two looks."""
 
     current: Callable[[], engine.Engine]
     """The workspace as it is now: types that are new since the start are followed too."""
+    spawn: watching.Spawn = watching.spawned
     failed: str = ""
     """What stood in the way the last time."""
 
     async def look(self) -> None:
         """Embed what waits unless another process does. What fails is told once, and tried at each look."""
+        opened = self.current()
         try:
-            await self.current().catch_up_alone()
+            if await opened.waiting(most=engine.EMBED_NOW + 1) <= engine.EMBED_NOW:
+                await opened.catch_up_alone()
+            elif code := await self.spawn(opened.root, WAITING):
+                raise NotEmbedded(f"their process ended with {code}")
         except Exception as failed:  # a model, or the database: whatever it was, the next look tries again
             said = f"{type(failed).__name__}: {failed}"
             if said != self.failed:
@@ -56,8 +69,11 @@ class Watch:
 
 @asynccontextmanager
 async def watched(
-    current: Callable[[], engine.Engine], *, wait: Callable[[float], Awaitable[None]] = asyncio.sleep
+    current: Callable[[], engine.Engine],
+    *,
+    spawn: watching.Spawn = watching.spawned,
+    wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[None]:
     """While inside, texts that wait are embedded."""
-    async with watching.kept("vectors", Watch(current=current).look, wait=wait):
+    async with watching.kept("vectors", Watch(current=current, spawn=spawn).look, wait=wait):
         yield

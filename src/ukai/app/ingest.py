@@ -197,26 +197,28 @@ async def show(path: Path, id: UUID) -> rows.Held:
 async def retry(
     path: Path, *, connector: str = "", ids: Sequence[UUID] = (), progress: Progress = lambda _: None
 ) -> tuple[Retried, list[Finding]]:
-    """Propose rows again under the connectors as they are now: those named, or all of a connector, or all.
-
-    Raises NotInQuarantine.
+    """Propose rows again under the connectors as they are now: those named, or all of a connector, or all. Those of
+    connectors that others point at come first. Raises NotInQuarantine.
     """
     tried = written = unreadable = 0
     findings: list[Finding] = []
     async with opened(path) as intake:
         named = [await _one(intake, i) for i in ids]
         names = sorted({h.connector for h in named}) if ids else [connector] if connector else intake.names()
+        chosen: list[definition.Connector] = []
         for name in names:
             found, more = intake.connector(name)
             if found is None:
                 findings += more
-                continue
+            else:
+                chosen.append(found)
+        for found in order.ordered(chosen):
             bench, after = intake.bench(found, progress), None
             while True:
-                some = [h for h in named if h.connector == name]
+                some = [h for h in named if h.connector == found.name]
                 if not ids:
                     async with intake.db.transaction() as tx:
-                        some = await rows.held(tx, connector=name, after=after, limit=LISTED)
+                        some = await rows.held(tx, connector=found.name, after=after, limit=LISTED)
                 if some:
                     tried, unreadable = tried + len(some), unreadable + sum(h.is_raw for h in some)
                     written += await pull.retry(bench, found, some)

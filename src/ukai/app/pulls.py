@@ -178,7 +178,9 @@ class Watch:
             if code == 0:
                 return  # another server was first, and tells what comes of it
             self.tried[plan.name, slot] = self.tried.get((plan.name, slot), 0) + 1
-            _log.warning("%s of %s: its process ended with %d and kept nothing", plan.name, slot, code)
+            _log.warning(
+                "%s of %s: its process ended with %d before the end; the next one goes on", plan.name, slot, code
+            )
         elif last.state == "failed":
             _log.error("%s of %s failed: %s", plan.name, slot, last.said)
 

@@ -379,7 +379,9 @@ class _Work:
             # The last of those that say something about one record.
             latest = {m.key: m.content for m in taken}
             await rows.say(tx, name, pull, list(latest), list(latest.values()))
-            await rows.release(tx, name, list(latest))
+            # A row that named no record is known by what it says.
+            again = [_content(_source(m.values)) for m in taken] if part.is_again else []
+            await rows.release(tx, name, list(latest), again)
         met = [*part.met, *(r.key for _, r in refused if r.key is not None)]
         if met:
             await rows.met(tx, name, pull, met)
@@ -421,10 +423,10 @@ class _Work:
 
     def _held(self, item: Item, why: Refused) -> dict[str, Any]:
         raw = isinstance(item, Unread)
-        source = json.dumps(item.raw if isinstance(item, Unread) else item.values, default=str)
+        source = _source(item.raw if isinstance(item, Unread) else item.values)
         return {
             "id": _id(self.bench),
-            "content": hashlib.blake2b(source.encode(), digest_size=16).digest(),
+            "content": _content(source),
             "place": _storable(item.place),
             "key": None if why.key is None else _storable(why.key),
             "codes": sorted({f.code for f in errors(why.findings)}),
@@ -522,6 +524,15 @@ def _summed(*parts: Counter[str]) -> Counter[str]:
 def _order(value: Any) -> tuple[bool, Any]:
     """Numbers and texts each in their order, numbers first."""
     return (False, value) if isinstance(value, int | float) else (True, str(value))
+
+
+def _source(came: Any) -> str:
+    """What came, as it waits in quarantine."""
+    return json.dumps(came, default=str)
+
+
+def _content(source: str) -> bytes:
+    return hashlib.blake2b(source.encode(), digest_size=16).digest()
 
 
 def _storable(text: str) -> str:

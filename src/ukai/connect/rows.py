@@ -201,9 +201,12 @@ async def hold(
     )
 
 
-async def release(tx: store.Transaction, connector: str, keys: Sequence[str]) -> int:
-    """Rows in quarantine that say something about these records, which came in since; how many."""
-    return await tx.execute("delete from quarantine where connector = %s and key = any (%s)", (connector, list(keys)))
+async def release(tx: store.Transaction, connector: str, keys: Sequence[str], contents: Sequence[bytes] = ()) -> int:
+    """Rows in quarantine that say something about these records, or just this, which came in since; how many."""
+    return await tx.execute(
+        "delete from quarantine where connector = %s and (key = any (%s) or content = any (%s))",
+        (connector, list(keys), list(contents)),
+    )
 
 
 async def drop(tx: store.Transaction, ids: Sequence[UUID]) -> int:

@@ -22,10 +22,11 @@ def ingest(
     planned: Annotated[
         bool, typer.Option("--planned", help="Show when each was pulled by itself, and will be.")
     ] = False,
+    waiting: Annotated[
+        bool, typer.Option("--waiting", help="Pull nothing: embed the texts that wait, whoever wrote them.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Ask for everything again, not only for what is new.")] = False,
-    embed: Annotated[
-        bool, typer.Option("--embed/--no-embed", help="Embed what came in, or leave it to `ukai serve`.")
-    ] = True,
+    embed: output.Embed = True,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
     quiet: output.Quiet = False,
@@ -37,10 +38,13 @@ def ingest(
     """
     from ukai.app import ingest as app_
 
-    if sum((bool(connectors), every, due, planned)) != 1 or ((due or planned) and (full or dry_run)):
+    if sum((bool(connectors), every, due, planned, waiting)) != 1 or (not (connectors or every) and (full or dry_run)):
         raise typer.BadParameter(
-            "name connectors, or say --all, --due or --planned; --full and --dry-run go with names"
+            "name connectors, or say --all, --due, --planned or --waiting; --full and --dry-run go with names"
         )
+    if waiting:
+        _waiting(workspace, as_json=as_json, quiet=quiet)
+        return
     if due or planned:
         _by_itself(workspace, due=due, embed=embed, as_json=as_json, quiet=quiet)
         return
@@ -52,19 +56,18 @@ def ingest(
     text = "\n".join([*(_told(d) for d in documents), output.findings_text(findings)]).strip()
     output.emit({"pulls": documents, "findings": [f.as_json() for f in findings]}, as_json=as_json, text=text)
     if embed and not dry_run:
-        _embed(workspace, as_json=as_json, quiet=quiet)
+        output.embed(workspace, as_json=as_json, quiet=quiet)
     if findings or any(r.is_failed or r.counts.get("refused") for r in reports):
         raise typer.Exit(output.REFUSED)
 
 
-def _embed(workspace: Path, *, as_json: bool, quiet: bool) -> None:
-    """After what came in was told: cut off here, everything is in, and the next run goes on."""
+def _waiting(workspace: Path, *, as_json: bool, quiet: bool) -> None:
     from ukai.app import following
 
     said = asyncio.run(following.caught_up(workspace, output.live(quiet=quiet or as_json)))
-    output.emit(None, as_json=False, text="")  # no progress is left on a terminal
-    if said and not quiet:
-        typer.echo(said, err=True)
+    output.emit({"said": said}, as_json=as_json, text=said or "every text has its vector")
+    if said and said != following.ELSEWHERE:
+        raise typer.Exit(output.REFUSED)
 
 
 def _by_itself(workspace: Path, *, due: bool, embed: bool, as_json: bool, quiet: bool) -> None:
@@ -82,7 +85,7 @@ def _by_itself(workspace: Path, *, due: bool, embed: bool, as_json: bool, quiet:
         text=text or "no connector has a schedule",
     )
     if due and embed:
-        _embed(workspace, as_json=as_json, quiet=quiet)
+        output.embed(workspace, as_json=as_json, quiet=quiet)
     if findings or any(p.alert for p in found):
         raise typer.Exit(output.REFUSED)
 

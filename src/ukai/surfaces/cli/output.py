@@ -23,6 +23,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and 
 Workspace = Annotated[Path, typer.Option("--workspace", "-w", help="The workspace's folder.", show_default=False)]
 As = Annotated[str | None, typer.Option("--as", help="Act as this principal.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Embed = Annotated[bool, typer.Option("--embed/--no-embed", help="Embed what came in, or leave it to `ukai serve`.")]
 
 HERE = Path()
 _STEERING = re.compile("[\0-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)")
@@ -76,6 +77,18 @@ def live(*, quiet: bool) -> Callable[[str], None]:
         sys.stderr.flush()
 
     return (lambda _: None) if quiet else show
+
+
+def embed(workspace: Path, *, as_json: bool, quiet: bool) -> None:
+    """After what came in was told: cut off here, everything is in, and the next run goes on."""
+    import asyncio
+
+    from ukai.app import following
+
+    said = asyncio.run(following.caught_up(workspace, live(quiet=quiet or as_json)))
+    emit(None, as_json=False, text="")  # no progress is left on a terminal
+    if said and not quiet:
+        typer.echo(said, err=True)
 
 
 def findings_text(findings: Sequence[Finding]) -> str:

@@ -55,15 +55,18 @@ def retry(
     ids: Ids = None,
     connector: Connector = "",
     every: Annotated[bool, typer.Option("--all", help="All that wait.")] = False,
+    embed: output.Embed = True,
     workspace: output.Workspace = output.HERE,
     as_json: output.Json = False,
+    quiet: output.Quiet = False,
 ) -> None:
     """Propose rows again, under the connector and the domain as they are now. Ends with 1 while one of them waits."""
     from ukai.app import ingest
 
     if [bool(ids), bool(connector), every].count(True) != 1:
         raise typer.BadParameter("name rows, a connector, or say --all")
-    done, findings = asyncio.run(ingest.retry(workspace, connector=connector, ids=ids or ()))
+    progress = output.live(quiet=quiet or as_json)
+    done, findings = asyncio.run(ingest.retry(workspace, connector=connector, ids=ids or (), progress=progress))
     left = done.tried - done.written
     document = {"tried": done.tried, "written": done.written, "left": left, "unreadable": done.unreadable}
     text = f"{done.tried} tried, {done.written} written, {left} still wait"
@@ -74,6 +77,8 @@ def retry(
         as_json=as_json,
         text=f"{told}\n{text}" if told else text,
     )
+    if embed and done.written:
+        output.embed(workspace, as_json=as_json, quiet=quiet)
     if left or findings:
         raise typer.Exit(output.REFUSED)
 
