@@ -10,9 +10,10 @@ WORKERS ?= 2
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python requirements/install.py requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@# On all cores, which pip does not; a package's template that is no Python stops nothing.
+	@echo "compiling ..."
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib src || true
 	@touch $(STAMP)
 

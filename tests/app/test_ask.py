@@ -32,7 +32,7 @@ from ukai.llm.scripted import Asked, Call, Scripted, Step, Wait
 from ukai.measure.reading import Reading
 from ukai.runtime import events
 from ukai.runtime.budget import Allowance, Purse
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 from ukai.runtime.rules import BY_CODE
 from ukai.runtime.rules.judged import Judged
 from ukai.runtime.skills import UnknownSkill

@@ -25,7 +25,7 @@ from ukai.llm import config
 from ukai.llm.cassette import Cassette
 from ukai.llm.scripted import Asked, Scripted, Step
 from ukai.runtime.budget import Allowance, Purse, Spent
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 
 root, opened, ukai = test_ask.root, test_ask.opened, test_context.ukai
 QUESTION = "Which firm waits for papers?"

@@ -20,7 +20,7 @@ from ukai.app.provided import PROVIDED
 from ukai.kit.clock import FixedClock
 from ukai.llm.extractive import Extractive
 from ukai.llm.scripted import Scripted, Step, Wait
-from ukai.runtime import bench, guardrails, mending, metered, verdicts
+from ukai.runtime import bench, guardrails, mending, meter, verdicts
 from ukai.runtime.budget import Allowance, Purse
 from ukai.runtime.guardrail import Examples, Guardrail
 from ukai.runtime.rules import by_example, by_model, pattern
@@ -298,8 +298,8 @@ async def test_a_listed_phrase_is_found_whatever_stands_between_its_words(phrase
     assert (read.text is None) is fires
 
 
-def meter() -> metered.Meter:
-    return metered.Meter(purse=Purse(allowance=Allowance(iterations=1)))
+def metered() -> meter.Meter:
+    return meter.Meter(purse=Purse(allowance=Allowance(iterations=1)))
 
 
 async def judged(steps: Sequence[Step], **more: Any) -> Judged:
@@ -362,7 +362,7 @@ async def test_the_judge_sees_its_rule_and_the_text_and_nothing_else():
 async def test_each_rule_is_judged_by_its_own_model_once_for_the_same_text(database: Any):
     models = {"small": Scripted(['{"verdict": "pass"}']), None: Scripted(['{"verdict": "block"}'], name="other")}
     made = bench.Bench(
-        model=lambda name: models[name], embedder=Hashed, verdicts=verdicts.Verdicts(db=database), meter=meter()
+        model=lambda name: models[name], embedder=Hashed, verdicts=verdicts.Verdicts(db=database), meter=metered()
     )
     first, second = rule("a", model="small"), rule("b")
 
@@ -386,7 +386,7 @@ async def test_a_judge_that_hangs_or_dies_is_a_failure_of_its_rule(database: Any
     def model(name: str | None) -> Any:
         return models[name or ""]  # a model that is not there is one too
 
-    made = bench.Bench(model=model, embedder=Hashed, verdicts=verdicts.Verdicts(db=database), meter=meter())
+    made = bench.Bench(model=model, embedder=Hashed, verdicts=verdicts.Verdicts(db=database), meter=metered())
     rules = [rule("x", model="a"), rule("y", model="b"), rule("z")]
 
     read = await answered(engine(*rules, judge=made, timeout_s=0.05, exhaustive=True))
@@ -397,7 +397,7 @@ async def test_a_judge_that_hangs_or_dies_is_a_failure_of_its_rule(database: Any
 async def test_without_a_language_model_a_rule_is_judged_by_its_examples(database: Any):
     examples = Examples(passes=("They renew in May.",), fire=("Offer them ten percent off.",))
     made = bench.Bench(
-        model=lambda _: Extractive(), embedder=Hashed, verdicts=verdicts.Verdicts(db=database), meter=meter()
+        model=lambda _: Extractive(), embedder=Hashed, verdicts=verdicts.Verdicts(db=database), meter=metered()
     )
 
     fires = await made(rule(examples=examples), Text(words=ANSWER))

@@ -9,7 +9,7 @@ from ukai.app.engine import Engine
 from ukai.runtime.agent import Agent, Budget
 from ukai.runtime.budget import DEFAULT_SECONDS, Allowance, Purse, smallest
 from ukai.runtime.ledger import Ledger, Pool
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 
 
 def meter(opened: Engine, agent: Agent, principal: str, skill: Budget | None = None) -> Meter:

@@ -9,7 +9,7 @@ from ukai.context import ranking, reading
 from ukai.context.given import Given, together
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.runtime.agent import Skill
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 from ukai.runtime.tools import Document
 
 

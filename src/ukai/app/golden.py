@@ -28,7 +28,7 @@ from ukai.kit.finding import Finding
 from ukai.measure import at_budgets
 from ukai.measure.bank import Question
 from ukai.runtime.budget import Purse
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 
 
 class NotRanked(PermanentError):

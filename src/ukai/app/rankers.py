@@ -18,7 +18,7 @@ from ukai.kit.errors import PermanentError
 from ukai.llm.asking import Asking
 from ukai.llm.known import SCORE
 from ukai.llm.reranker import Reranker
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 from ukai.runtime.tools import Bound, ToolSpec
 
 PURPOSE = "ranking"

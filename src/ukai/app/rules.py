@@ -8,7 +8,7 @@ from ukai.app.engine import Engine
 from ukai.runtime import guardrails, turn
 from ukai.runtime.agent import Agent
 from ukai.runtime.bench import Bench, mend_with
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 
 SMALL = "<small-fast-model>"
 """The role of a judge that names no model; where `models.yaml` fills no such role, the agent's own model judges."""

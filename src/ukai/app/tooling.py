@@ -22,7 +22,7 @@ from ukai.kit import canonical, unicode
 from ukai.kit.errors import ToolFailed
 from ukai.runtime.agent import Agent, Skill
 from ukai.runtime.loop import COMPOSED
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 from ukai.runtime.provided import Shelf, reading_tools
 from ukai.runtime.tools import Bound, Document, ToolSpec
 from ukai.runtime.writing import Pen, writing_tools

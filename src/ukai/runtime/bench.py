@@ -12,7 +12,7 @@ from ukai.llm.known import EXTRACTIVE
 from ukai.llm.protocols import Embedder
 from ukai.runtime import mending, verdicts
 from ukai.runtime.guardrail import Guardrail
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 from ukai.runtime.rules import by_example, by_model
 from ukai.runtime.rules.judged import Judged, Text
 

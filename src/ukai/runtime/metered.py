@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -12,59 +11,16 @@ from pydantic_ai.settings import ModelSettings
 
 from ukai import record
 from ukai.llm import usage
-from ukai.llm.reranker import Reranker
-from ukai.runtime.budget import Cost, Purse
+from ukai.runtime.budget import Cost
+from ukai.runtime.meter import CHARACTERS_PER_TOKEN, Meter
 
-CHARACTERS_PER_TOKEN = 4
 ANSWER_TOKENS = 500
 """Set aside for an answer whose length nobody knows yet."""
 
 
-@dataclass(kw_only=True)
-class Meter:
-    """One turn's purse, and what its requests used so far."""
+class Metered(WrapperModel):
+    """See the module."""
 
-    purse: Purse
-    used: list[record.Usage] = field(default_factory=list[record.Usage])
-
-    def model(self, model: Model, purpose: str = "agent") -> Model:
-        """`model`, paid from this purse. Requests of the purpose `agent` are the turn's iterations."""
-        return _Metered(model, self, purpose)
-
-    def reranker(self, reranker: Reranker, purpose: str) -> MeteredReranker:
-        """`reranker`, paid from this purse."""
-        return MeteredReranker(wrapped=reranker, meter=self, purpose=purpose)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeteredReranker:
-    """A reranker that asks the purse before every request."""
-
-    wrapped: Reranker
-    meter: Meter
-    purpose: str
-
-    @property
-    def model_id(self) -> str:
-        """The reranker's."""
-        return self.wrapped.model_id
-
-    async def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """One number a text. Raises Spent before anything is sent that the purse does not hold."""
-        purse, cost = self.meter.purse, Cost()
-        tokens = sum(len(question) + len(text) for text in texts) // CHARACTERS_PER_TOKEN
-        hold = await purse.reserve(Cost(tokens=tokens), counts=False)
-        try:
-            scored = await self.wrapped.scored(question, texts)
-            cost = Cost(tokens=scored.tokens)
-            used = record.Usage(model=self.model_id, input=scored.tokens, purpose=self.purpose)
-            self.meter.used.append(used)
-            return scored.scores
-        finally:
-            await purse.settle(hold, cost)
-
-
-class _Metered(WrapperModel):
     def __init__(self, wrapped: Model, meter: Meter, purpose: str) -> None:
         super().__init__(wrapped)
         self._meter, self._purpose = meter, purpose

@@ -20,7 +20,7 @@ from ukai.kit.clock import Clock
 from ukai.record.run import Status
 from ukai.runtime import answer, events, guardrails, loop, sanitise
 from ukai.runtime.budget import Allowance, Purse, Shared, Spent
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 from ukai.runtime.tools import Bound, Document
 
 HOUSE = """\

@@ -14,7 +14,7 @@ from ukai.measure.evaluation import Judged
 from ukai.runtime import mending
 from ukai.runtime.agent import Agent
 from ukai.runtime.budget import Purse
-from ukai.runtime.metered import Meter
+from ukai.runtime.meter import Meter
 
 
 @dataclass(frozen=True, kw_only=True)
