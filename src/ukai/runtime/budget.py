@@ -16,6 +16,8 @@ from ukai.record import Limits
 
 DEFAULT_SECONDS = 120
 """Answers within about two minutes (P4.1)."""
+CHARACTERS_PER_TOKEN = 4
+"""By which a request is reckoned before a model has counted it."""
 NOTHING = Decimal(0)
 
 

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 from ukai import record
 from ukai.llm.reranker import Reranker
-from ukai.runtime.budget import Cost, Purse
+from ukai.runtime.budget import CHARACTERS_PER_TOKEN, Cost, Purse
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
-
-CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(kw_only=True)
@@ -30,7 +28,7 @@ class Meter:
         """`model`, paid from this purse. Requests of the purpose `agent` are the turn's iterations."""
         from ukai.runtime.metered import Metered
 
-        return Metered(model, self, purpose)
+        return Metered(model, self.purse, self.used, purpose)
 
     def reranker(self, reranker: Reranker, purpose: str) -> MeteredReranker:
         """`reranker`, paid from this purse."""

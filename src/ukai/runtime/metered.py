@@ -11,8 +11,7 @@ from pydantic_ai.settings import ModelSettings
 
 from ukai import record
 from ukai.llm import usage
-from ukai.runtime.budget import Cost
-from ukai.runtime.meter import CHARACTERS_PER_TOKEN, Meter
+from ukai.runtime.budget import CHARACTERS_PER_TOKEN, Cost, Purse
 
 ANSWER_TOKENS = 500
 """Set aside for an answer whose length nobody knows yet."""
@@ -21,9 +20,9 @@ ANSWER_TOKENS = 500
 class Metered(WrapperModel):
     """See the module."""
 
-    def __init__(self, wrapped: Model, meter: Meter, purpose: str) -> None:
+    def __init__(self, wrapped: Model, purse: Purse, used: list[record.Usage], purpose: str) -> None:
         super().__init__(wrapped)
-        self._meter, self._purpose = meter, purpose
+        self._purse, self._used, self._purpose = purse, used, purpose
 
     async def request(
         self,
@@ -34,14 +33,14 @@ class Metered(WrapperModel):
         """Raises Spent before anything is sent that the purse does not hold."""
         tokens = expected(messages, model_request_parameters)
         price = usage.price(self.wrapped.system, self.wrapped.model_name, self.wrapped.base_url, tokens, ANSWER_TOKENS)
-        purse = self._meter.purse
+        purse = self._purse
         hold = await purse.reserve(Cost(tokens=tokens, usd=price), counts=self._purpose == "agent")
         cost = Cost()
         try:
             response = await self.wrapped.request(messages, model_settings, model_request_parameters)
             used = usage.of(response)
             cost = Cost(tokens=used.input + used.output, usd=used.usd)
-            self._meter.used.append(
+            self._used.append(
                 record.Usage(
                     model=used.model,
                     input=used.input,
