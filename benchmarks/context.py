@@ -325,6 +325,7 @@ async def _copied(tx: store.Transaction, pages: Sequence[dict[str, Any]], vector
         "on conflict do nothing",
         (model, list(by_content), list(by_content.values())),
     )
+    await rows.reach(tx, model, await tx.value("select arrived from passage_cursor"))
 
 
 def questions(seed: int, count: int) -> list[str]:

@@ -349,7 +349,7 @@ async def test_vectors_that_come_later_are_looked_at_without_a_change_of_the_gra
     await index.embed(w.db, w.cache)
     made = await compose(w)
 
-    assert [m.report.versions["vectors"] for m in (*waiting, made)] == ["1", "1", "0"]
+    assert [m.report.versions["vectors"] for m in (*waiting, made)] == ["2", "2", "0"]  # of a title and a body
     size = made.report.matched
     assert [m.report.events for m in (*waiting, made)] == [*[(f"without_vector 1 of {size}",)] * 2, ()]
 

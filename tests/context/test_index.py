@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.context import world
-from ukai import store
+from ukai import gate, store
 from ukai.context import index, rows
+from ukai.context.rows import views
 from ukai.gate import feed
 
 
@@ -195,10 +197,9 @@ async def test_embedding_stops_at_its_limit_and_goes_on_where_it_stopped(databas
     rest = await index.embed(database, w.cache, progress=reported.append)
 
     async with database.snapshot() as tx:
-        assert await rows.passages_without_vector(tx, "hashed", 10) == []
+        assert await rows.waiting(tx, "hashed", 10) == []
         assert await tx.value("select count(*) from embedding") == 6
-    assert first <= 2
-    assert first + rest == 6
+    assert (first, rest) == (2, 8)
     assert reported == sorted(reported)
 
 
@@ -208,5 +209,58 @@ async def test_a_question_embeds_some_passages_while_few_are_missing_and_none_wh
     await index.catch_up(database, w.types)
 
     assert await index.embed_few(database, w.cache, limit=2, among=5) == 0
-    assert await index.embed_few(database, w.cache, limit=2, among=6) == 1
-    assert await index.embed_few(database, w.cache, limit=2, among=6) == 0
+    assert [await index.embed_few(database, w.cache, limit=4, among=6) for _ in range(3)] == [4, 2, 0]
+
+
+async def test_texts_from_before_texts_were_numbered_keep_their_vectors_and_those_of_them_that_wait_come_first(
+    database: store.Database,
+):
+    w = await world.opened(database)
+    await w.write(world.firm("a"), *world.memo("m", "a", "Embedded."))
+    await w.follow()
+    await w.write(*world.memo("o", "a", "Waiting."))
+    await index.catch_up(database, w.types)
+    async with database.transaction() as tx:  # as an upgrade leaves it
+        await tx.execute("update passage set arrived = 0")
+        await tx.execute("delete from embedded")
+    await w.write(*world.memo("n", "a", "New."))
+    await index.catch_up(database, w.types)
+
+    async with database.snapshot() as tx:
+        assert await rows.count_without_vector(tx, "hashed", 9) == 2
+        assert [text for _, text in await rows.waiting(tx, "hashed", 9)] == ["Waiting."]
+        assert await rows.reached(tx, "hashed") == 0
+    assert await index.embed_few(database, w.cache, limit=1, among=2) == 1
+    async with database.snapshot() as tx:
+        assert [text for _, text in await rows.waiting(tx, "hashed", 9)] == ["New."]
+    assert await index.embed(database, w.cache) == 1
+    assert await index.waiting(database, w.cache) == 0
+
+
+async def test_what_is_open_in_another_database_of_the_server_holds_nothing_back_and_what_is_open_here_does(
+    database: store.Database, postgres_url: str
+):
+    w = await world.opened(database)
+    await w.write(world.firm("a", name="Alder Works"))
+
+    async def settled() -> tuple[int, int, bool]:
+        """Of two looks: how many records are read again, how many changes the feed tells, and whether views hold."""
+        await index.catch_up(database, w.types)
+        again = await index.catch_up(database, w.types)
+        async with database.snapshot() as tx:
+            position = await views.position(tx)
+        return again.nodes, len((await feed.read(database, "", rights=gate.ALL)).changes), position.is_settled
+
+    async with await psycopg.AsyncConnection.connect(postgres_url) as other:
+        await other.execute("select pg_current_xact_id()")
+        await w.write(world.firm("b", name="Birch Works"))
+        elsewhere = await settled()
+        async with database.transaction() as here:
+            await here.value("select pg_current_xact_id()")
+            await w.write(world.firm("c", name="Cedar Works"))
+            open_here = await settled()
+        ended = await settled()
+
+    assert elsewhere == (0, 2, True)
+    assert open_here == (1, 2, False)
+    assert ended == (0, 3, True)

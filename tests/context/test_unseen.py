@@ -19,7 +19,7 @@ from tests.context.test_no_leak import told
 from tests.context.test_reading import company
 from tests.context.world import ANN, BEN, CLOCK, MIRA, TESS, VERA
 from ukai import context, gate, store
-from ukai.context import Scope, cache, explaining, levels, reading, rereading
+from ukai.context import Scope, cache, explaining, index, levels, making, reading, rereading, search
 from ukai.context.rows import compositions
 from ukai.context.settings import DEFAULT
 from ukai.context.strategies import STRATEGIES
@@ -104,6 +104,58 @@ async def test_no_change_of_hidden_fields_and_texts_of_seen_records_moves_a_byte
     await w.write(world.firm("bare", name="Bare Hall"))
     await w.follow()
     await moves_nothing(w, TESS, hidden | {"a text where there was none": [world.change("Firm#bare", description="x")]})
+
+
+async def test_a_text_that_a_hidden_text_equals_waits_for_its_vector_like_any_other(database: store.Database):
+    """Of one's own texts one is written that may be known, or stand hidden in the very record, and one that is not."""
+    w = await company(database)
+    await w.write(
+        *world.memo("h", "cedar", "Walrus plan.", readers=MANAGERS),
+        world.firm("known", name="A gate.", description="A mill of gates."),
+        world.firm("new", name="Another gate.", description="A mill of gates."),
+    )
+    await w.follow()
+    await w.write(
+        *world.memo("same", "alder", "Walrus plan."),
+        *world.memo("other", "alder", "Walrus plans."),
+        world.firm("shown", name="A mill."),  # what Firm#cedar says in a field that Tess does not read
+        world.change("Firm#known", name="A mill of gates."),
+        world.change("Firm#new", name="A mill of bolts."),
+    )
+    await index.catch_up(database, w.types)
+
+    async def without_vector(who: str) -> set[str]:
+        async with database.snapshot() as tx:
+            asked = await making.asked_of(tx, world.reader(who), "Walrus plan?", w.library)
+        return {asked.view.entries[row].id for row in asked.view.waiting}
+
+    async def found() -> dict[str, float]:
+        async with database.snapshot() as tx:
+            ask = {"reader": world.reader(ANN), "types": w.types, "cache": w.cache, "only": ["Memo"]}
+            hits = (await search.search(tx, "Walrus plan?", limit=9, **ask)).hits
+        return {hit.found.key: round(hit.cosine, 3) for hit in hits}
+
+    new, firms = {"Memo#same", "Memo#other"}, {"Firm#shown", "Firm#known", "Firm#new"}
+    waiting = {who: await without_vector(who) for who in (ANN, TESS)}
+    cosines = await found()
+    await index.index_vectors(database, w.cache, above=0)
+    await index.embed(database, w.cache)
+
+    assert waiting == {ANN: new | firms, TESS: firms}
+    assert {cosines["same"], cosines["other"]} == {0.0}
+    assert 0.0 not in (await found()).values()
+    assert await index.index_vectors(database, w.cache, above=0) == len(new | firms)
+    assert await without_vector(ANN) == await without_vector(TESS) == set()
+
+
+async def test_a_hidden_change_of_a_record_takes_no_vector_from_what_is_seen_of_it(database: store.Database):
+    w = await company(database)
+    before = told(await compose(w, TESS))
+
+    await w.write(world.change("Firm#alder", description="Something else.", floor="2"))
+    await index.catch_up(database, w.types)
+
+    assert told(await compose(w, TESS)) == before
 
 
 async def test_when_something_was_said_is_told_by_what_is_seen_of_it(database: store.Database):

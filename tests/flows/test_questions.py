@@ -46,6 +46,8 @@ async def embedded(opened: engine.Engine) -> None:
         ]
         owned = set(await rows.under(tx, ("true", []), keys, reader.owning, 5_000))
     await opened.cache.embed_cached(opened.db, [f.text for f in found if f.node in owned])
+    async with opened.db.transaction() as tx:  # embedding has come to all of them, as far as anybody is told
+        await rows.reach(tx, opened.cache.embedder.model_id, await tx.value("select arrived from passage_cursor"))
 
 
 @pytest.fixture

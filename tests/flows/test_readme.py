@@ -50,3 +50,6 @@ async def embed_what_quillon_says() -> None:
             owned = await context_rows.under(tx, ("true", []), [account], owning, 5_000)
             rows = await tx.fetch("select text from passage where node = any(%s)", (owned,))
         await opened.cache.embed_cached(opened.db, [str(r[0]) for r in rows])
+        async with opened.db.transaction() as tx:  # embedding has come to all of them, as far as anybody is told
+            last = await tx.value("select arrived from passage_cursor")
+            await context_rows.reach(tx, opened.cache.embedder.model_id, last)

@@ -138,6 +138,7 @@ def _folded(view: View, below: Mapping[int, list[int]]) -> Folded:
             places={name: found for name, of in view.places.items() if len(found := place[of][place[of] >= 0])},
             marks=view.marks[kept],
             edges=view.edges[kept],
+            arrived=view.arrived[kept],
             rows=Names({e.id: row for e, row in zip(entries, at_last, strict=True)}, len(kept)),
             nodes=Names({e.node: row for e, row in zip(entries, at_last, strict=True) if not e.part}, len(kept)),
             vectors=None if view.vectors is None else view.vectors.folded(into, len(kept)),

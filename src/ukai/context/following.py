@@ -115,6 +115,7 @@ class _Splice:
             grounds=grounds,
             marks=marks,
             edges=edges,
+            arrived=self._rows(before.arrived, fresh.arrived),
             links=self._links(nodes, again),
             rows=before.rows.spliced(fresh.rows, order),
             nodes=nodes,

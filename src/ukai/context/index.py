@@ -95,24 +95,38 @@ async def is_elsewhere(db: store.Database) -> bool:
 
 
 async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, progress: Progress | None = None) -> int:
-    """Embed passages that have no vector yet, at most `limit`. How many were embedded comes back.
+    """Embed the next passages in the order in which they came, at most `limit`. How many it were comes back.
 
-    The model runs outside any transaction.
+    The model runs outside any transaction, and is asked for what is new: a text that another one equals takes its turn
+    like the others, so that nobody is told that there is an equal one, but costs nothing.
     """
-    await cache.mend(db)
+    await _mend(db, cache)
     done = 0
     while limit is None or done < limit:
         size = EMBED if limit is None else min(EMBED, limit - done)
         async with db.transaction() as tx:
-            texts = await rows.passages_without_vector(tx, cache.embedder.model_id, size)
-        if not texts:
+            waiting = await rows.waiting(tx, cache.embedder.model_id, size)
+        await cache.embed_cached(db, [text for _, text in waiting])
+        last = waiting[-1][0] if waiting else 0
+        if last or not waiting:
+            async with db.transaction() as tx:
+                await rows.reach(tx, cache.embedder.model_id, last)
+        if not waiting:
             break
-        await cache.embed_cached(db, texts)
-        done += len(texts)
+        done += len(waiting)
         if progress:
             progress(done)
-    await index_vectors(db, cache)
+    if done or not limit:
+        await index_vectors(db, cache)
     return done
+
+
+async def _mend(db: store.Database, cache: Cache) -> None:
+    """Texts whose stored vectors were met and are none get others."""
+    if broken := cache.broken():
+        async with db.transaction() as tx:
+            texts = await rows.texts_of(tx, broken)
+        await cache.embed_cached(db, texts)
 
 
 async def embed_alone(db: store.Database, cache: Cache, *, progress: Progress | None = None) -> int | None:
@@ -165,7 +179,7 @@ async def embed_few(
     db: store.Database, cache: Cache, *, limit: int, among: int, progress: Progress | None = None
 ) -> int:
     """Embed up to `limit` passages where at most `among` have no vector; more are a job of their own."""
-    await cache.mend(db)
+    await _mend(db, cache)
     async with db.transaction() as tx:
         missing = await rows.count_without_vector(tx, cache.embedder.model_id, among + 1)
     return await embed(db, cache, limit=limit, progress=progress) if 0 < missing <= among else 0

@@ -185,7 +185,9 @@ async def _cosine(
         _log.warning("search by words alone: the embedder raised %s", type(error).__name__)
         return np.zeros(len(found))
     known = (await cache.look_up(tx, [f.text for f in found])).vectors.astype(float)
-    return known @ question
+    reached = await rows.reached(tx, cache.embedder.model_id)
+    # Also one that is known of an equal text, which may be hidden, waits until embedding comes to it.
+    return np.where([f.arrived <= reached for f in found], known @ question, 0.0)
 
 
 def _best_first(score: NDArray[np.float64]) -> list[int]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 DEPTH = 2
 """Segments of a path that make a place."""
 
-NAMED, ROW = 720, 160
+NAMED, ROW = 720, 168
 """Bytes that an item takes: its entry and what finds it by its names; and what each view that follows has of its own.
 
 Source: 92,216 records without parts."""
@@ -81,6 +81,8 @@ class View:
     """Of each record a hash over what is in here of it and of its parts, byte by byte; zeros for a part."""
     edges: NDArray[np.uint8]
     """Of each record `rows.views.Edges.known`; zeros for a part."""
+    arrived: NDArray[np.int64]
+    """The number of the last of its texts to come in: it counts as embedded when embedding has come to that."""
     links: NDArray[np.int32]
     """In two lines the rows of records with an edge from the first to the second, each pair once, in their order."""
     rows: Names[str]
@@ -219,20 +221,27 @@ def are_equal(one: View, other: View) -> bool:
 
 
 async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:
-    """The view with the vectors of its texts, as far as they are known: itself where no more are known than before."""
-    if view.vectors is None:
-        rows, contents = await asyncio.to_thread(_texts, view, range(view.size))
-        known = await cache.known(tx, contents)
-        return await asyncio.to_thread(_with, view, np.arange(view.size), rows, known)
-    rows, contents = _texts(view, dict.fromkeys(view.waiting))
-    still = rows[list((await cache.known(tx, contents)).missing)].tolist()
-    came = Counter(view.waiting) - Counter(still)
-    if not came:
-        return view
-    # A part's vector is made of those around it in its record, and of nothing else.
-    again = view.standing({view.entries[row].node for row in came})
-    rows, contents = _texts(view, again.tolist())
-    return await asyncio.to_thread(_with, view, again, rows, await cache.known(tx, contents))
+    """The view with the vectors of its texts, as far as they are known: itself where no more are known than before.
+
+    Nothing is known of an item to which embedding has not come, also where vectors are there for its texts: then others
+    have texts that equal them, and nobody is told of these.
+    """
+    reached = await rows.reached(tx, cache.embedder.model_id)
+    again = np.arange(view.size)
+    if view.vectors is not None:
+        due = [row for row in view.waiting if view.arrived[row] <= reached]
+        owner, contents = _texts(view, dict.fromkeys(due))
+        still: list[int] = owner[list((await cache.known(tx, contents)).missing)].tolist()
+        came = Counter(due) - Counter(still)
+        if not came:
+            return view
+        # A part's vector is made of those around it in its record, and of nothing else.
+        again = view.standing({view.entries[row].node for row in came})
+    is_due = view.arrived[again] <= reached
+    owner, contents = await asyncio.to_thread(_texts, view, again[is_due].tolist())
+    known = await cache.known(tx, contents)
+    before, _ = _texts(view, again[~is_due].tolist())
+    return await asyncio.to_thread(_with, view, again, owner, known, before)
 
 
 def _texts(view: View, among: Iterable[int]) -> tuple[NDArray[np.int64], list[bytes]]:
@@ -241,8 +250,13 @@ def _texts(view: View, among: Iterable[int]) -> tuple[NDArray[np.int64], list[by
     return np.array([row for row, _ in found], np.int64), [content for _, content in found]
 
 
-def _with(view: View, rows: NDArray[np.int64], owner: NDArray[np.int64], known: LookUp) -> View:
-    """The view with other vectors for `rows`, which are whole records, of what is known of their texts."""
+def _with(
+    view: View, rows: NDArray[np.int64], owner: NDArray[np.int64], known: LookUp, others: NDArray[np.int64]
+) -> View:
+    """The view with other vectors for `rows`, which are whole records, of what is known of the texts of `owner`.
+
+    `others`: the rows of texts of which nothing is.
+    """
     own = np.zeros((len(rows), known.vectors.shape[1]), np.float32)
     at = np.searchsorted(rows, owner)
     often = np.bincount(at, minlength=len(rows))
@@ -265,7 +279,7 @@ def _with(view: View, rows: NDArray[np.int64], owner: NDArray[np.int64], known: 
         order[rows] = view.size + np.arange(len(rows))
         vectors = view.vectors.spliced(vectors, order)
     waits = np.array(view.waiting, np.int64)
-    waiting = np.sort(np.concatenate([waits[~np.isin(waits, rows)], owner[list(known.missing)]]))
+    waiting = np.sort(np.concatenate([waits[~np.isin(waits, rows)], owner[list(known.missing)], others]))
     return replace(view, vectors=vectors, waiting=tuple(waiting.tolist()))
 
 
@@ -349,13 +363,14 @@ class _Making:
         self._sizes: list[int] = []
         self._parent: list[int] = []
         self._marks: list[bytes] = []
+        self._arrived: list[int] = []
         self.nodes: dict[UUID, int] = {}
 
     def add(self, passages: Sequence[listing.Listed]) -> None:
         """A record's passages, or the record without any: its row comes before its parts."""
         record, name = passages[0], f"{passages[0].type}#{passages[0].key}"
         kind, at = self._types.get(record.type), len(self._entries)
-        own, title, size = b"", b"", 0
+        own, title, size, arrived = b"", b"", 0, 0
         texts: list[bytes] = []
         parts: list[listing.Listed] = []
         for p in passages:
@@ -367,6 +382,7 @@ class _Making:
                 continue
             texts.append(p.content)
             size += p.size
+            arrived = max(arrived, p.arrived)
             if p.field != p.titled:
                 own = merged(own, p.terms)
         # A text of a record says where the record stands; a part says who speaks, too.
@@ -375,10 +391,12 @@ class _Making:
         self.nodes[record.node] = at
         self._append(Entry(name, record.node, "", record.type, record.path, tuple(texts)), own, place, title, size, -1)
         self._marks.append(_mark(name, passages))
+        self._arrived.append(arrived)
         for p in parts:
             entry = Entry(f"{name}/{part_of(p.part)}", p.node, p.part, p.type, p.path, (p.content,))
             self._append(entry, p.terms, p.place, p.title if p.titled else b"", p.size, at)
             self._marks.append(b"")
+            self._arrived.append(p.arrived)
 
     def _append(self, entry: Entry, own: bytes, place: bytes, title: bytes, size: int, parent: int) -> None:
         self._entries.append(entry)
@@ -422,6 +440,7 @@ class _Making:
             grounds=grounds,
             marks=marks,
             edges=edges,
+            arrived=np.array(self._arrived, np.int64),
             links=self._links([e.into for e in leading]),
             rows=Names({e.id: i for i, e in enumerate(self._entries)}, len(self._entries)),
             nodes=Names(self.nodes, len(self._entries)),

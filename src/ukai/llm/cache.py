@@ -112,12 +112,10 @@ class Cache:
         self._broken.update(each[at] for at in np.flatnonzero(~is_whole).tolist())
         return [each[at] for at in np.flatnonzero(is_whole).tolist()], read[is_whole]
 
-    async def mend(self, db: store.Database) -> None:
-        """Let go of stored vectors that were met and are none, so that their texts are embedded again."""
-        if broken := list(self._broken):
-            async with db.transaction() as tx:
-                await rows.forget(tx, self.embedder.model_id, broken)
-            self._broken.difference_update(broken)
+    def broken(self) -> list[bytes]:
+        """The hashes of texts whose stored vectors were met and are none, told once: `embed_cached` makes others."""
+        met, self._broken = list(self._broken), set()
+        return met
 
     async def missing(self, tx: store.Transaction, texts: Sequence[str]) -> list[str]:
         """The texts without a vector, each once, in order: what a job has to embed."""
@@ -129,7 +127,6 @@ class Cache:
         async with db.snapshot() as tx:
             found = await self.look_up(tx, texts)
         todo = list({content_of(texts[i]): texts[i] for i in found.missing}.values())
-        await self.mend(db)
         for start in range(0, len(todo), BATCH):
             await self._compute(db, todo[start : start + BATCH])
         if not todo:
@@ -141,8 +138,12 @@ class Cache:
         vectors = await asyncio.to_thread(self.asked, texts)
         packed = np.ascontiguousarray(vectors, dtype="<f4")
         new = {content_of(text): packed[i].tobytes() for i, text in enumerate(texts)}
+        broken = [content for content in new if content in self._broken]
         async with db.transaction() as tx:
+            if broken:
+                await rows.forget(tx, self.embedder.model_id, broken)
             await rows.keep(tx, self.embedder.model_id, new)
+        self._broken.difference_update(broken)
 
     def _recall(self, contents: Sequence[bytes]) -> dict[bytes, bytes]:
         with self._lock:

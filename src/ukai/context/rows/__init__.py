@@ -89,6 +89,8 @@ class Found:
     text: str
     content: bytes
     at: datetime | None
+    arrived: int
+    """The how manieth text it was to come in."""
 
 
 # Values as text: all of an answer are read at once.
@@ -96,7 +98,7 @@ _NODE = (
     "n.id, n.type, n.key, n.path, n.readers, n.props::text, n.state, n.version, "
     "nullif(n.field_versions, '{}')::text, n.provenance ->> 'at', n.earlier::text"
 )
-_PASSAGE = "n.id, n.type, n.key, n.path, p.part, p.field, p.ordinal, p.lead, p.text, p.content, p.at"
+_PASSAGE = "n.id, n.type, n.key, n.path, p.part, p.field, p.ordinal, p.lead, p.text, p.content, p.at, p.arrived"
 
 
 async def lock_index(tx: Transaction) -> tuple[str, int]:
@@ -131,7 +133,7 @@ async def changed(tx: Transaction, after: tuple[str, int], limit: int) -> list[t
     """
     # By the table's column: `order by xid` would be by the text beside it, where 1000 stands before 999.
     rows = await tx.fetch(
-        "select id, xid::text, seq, xid < pg_snapshot_xmin(pg_current_snapshot()) from change "
+        "select id, xid::text, seq, xid < (select settled_before()) from change "
         "where kind = 'node' and (xid, seq) > (%s::xid8, %s) order by change.xid, change.seq limit %s",
         (*after, limit),
     )
@@ -174,15 +176,24 @@ async def move_index(tx: Transaction, to: tuple[str, int]) -> None:
 async def save_passages(
     tx: Transaction, of: Sequence[UUID], new: Sequence[tuple[UUID, Passage, bytes, Counted]]
 ) -> None:
-    """The passages of these nodes are `new` and no others."""
+    """The passages of these nodes are `new` and no others. Only the lock of the index lets them in, one after another.
+
+    A text that its field had before keeps its number: whatever else changes in the record, it has not come anew.
+    """
+    came = await tx.fetch("select node, field, content, arrived from passage where node = any(%s)", (list(of),))
+    number = {(r[0], r[1], bytes(r[2])): int(r[3]) for r in came}
     await tx.execute("delete from passage where node = any(%s)", (list(of),))
-    columns = "node, part, field, ordinal, lead, text, content, at, terms, place, title, titled, size"
+    texts = dict.fromkeys((node, p.field, content) for node, p, content, _ in new)
+    fresh = [text for text in texts if text not in number]
+    last = await tx.value("update passage_cursor set arrived = arrived + %s returning arrived", (len(fresh),))
+    number |= zip(fresh, range(int(last or 0) - len(fresh) + 1, int(last or 0) + 1), strict=True)
+    columns = "node, part, field, ordinal, lead, text, content, at, arrived, terms, place, title, titled, size"
     async with (
         tx.connection.cursor() as cursor,
         cursor.copy(f"copy passage ({columns}) from stdin") as copy,
     ):
         for node, p, content, c in new:
-            said = (node, p.part, p.field, p.ordinal, p.lead, p.text, content, p.at)
+            said = (node, p.part, p.field, p.ordinal, p.lead, p.text, content, p.at, number[node, p.field, content])
             await copy.write_row((*said, c.terms, c.place, c.title, c.titled, c.size))
 
 
@@ -475,15 +486,42 @@ async def matching_passages(tx: Transaction, readable: Clause, words: Iterable[s
     return [_found(r) for r in rows]
 
 
-async def passages_without_vector(tx: Transaction, model: str, limit: int) -> list[str]:
-    """Texts of passages that the model has not embedded yet."""
-    # Equal texts are asked for once here and not in SQL: grouping would read all passages before it gives the first.
-    rows = await tx.fetch(
-        "select p.text from passage p where not exists "
-        "(select 1 from embedding e where e.model = %s and e.content = p.content) limit %s",
-        (model, limit),
+async def reached(tx: Transaction, model: str) -> int:
+    """The number of the last text to which embedding has come: those up to it have their vectors, no others count."""
+    return int(await tx.value("select arrived from embedded where model = %s", (model,)) or 0)
+
+
+async def reach(tx: Transaction, model: str, to: int) -> None:
+    """Embedding has come to this text, and to all before it."""
+    await tx.execute(
+        "insert into embedded (model, arrived) values (%s, %s) "
+        "on conflict (model) do update set arrived = greatest(embedded.arrived, excluded.arrived)",
+        (model, to),
     )
-    return list(dict.fromkeys(str(r[0]) for r in rows))
+
+
+_EARLIER = (
+    "from passage p where p.arrived = 0 and not exists (select 1 from embedded where model = %s) "
+    "and not exists (select 1 from embedding e where e.model = %s and e.content = p.content) limit %s"
+)
+"""What was there before texts had numbers, as long as some of it waits."""
+_LATER = "from passage p where p.arrived > %s and p.arrived > 0"
+
+
+async def waiting(tx: Transaction, model: str, limit: int) -> list[tuple[int, str]]:
+    """Number and text of the next passages to be embedded, in their order; without a number come first."""
+    earlier = await tx.fetch(f"select p.arrived, p.text {_EARLIER}", (model, model, limit))
+    if earlier:
+        return [(0, str(r[1])) for r in earlier]
+    after = await reached(tx, model)
+    rows = await tx.fetch(f"select p.arrived, p.text {_LATER} order by p.arrived limit %s", (after, limit))
+    return [(int(r[0]), str(r[1])) for r in rows]
+
+
+async def texts_of(tx: Transaction, contents: Sequence[bytes]) -> list[str]:
+    """The texts of passages with these hashes. All passages are looked through."""
+    rows = await tx.fetch("select distinct text from passage where content = any(%s)", (list(contents),))
+    return [str(r[0]) for r in rows]
 
 
 async def lock_embedding(line: Transaction) -> bool:
@@ -497,11 +535,11 @@ async def unlock_embedding(line: Transaction) -> None:
 
 
 async def count_without_vector(tx: Transaction, model: str, stop_at: int) -> int:
-    """How many passages the model has not embedded yet, counted no further than `stop_at`."""
+    """How many passages embedding has not come to, counted no further than `stop_at`."""
+    after = await reached(tx, model)
     found = await tx.value(
-        "select count(*) from (select 1 from passage p where not exists "
-        "(select 1 from embedding e where e.model = %s and e.content = p.content) limit %s) s",
-        (model, stop_at),
+        f"select count(*) from ((select 1 {_EARLIER}) union all (select 1 {_LATER} limit %s) limit %s) s",  # noqa: S608
+        (model, model, stop_at, after, stop_at, stop_at),
     )
     return int(found or 0)
 
@@ -562,7 +600,7 @@ def _nodes(rows: Sequence[Sequence[Any]]) -> list[Node]:
 
 
 def _found(row: Sequence[Any]) -> Found:
-    node, type, key, path, part, field, ordinal, lead, text, content, at = row
+    node, type, key, path, part, field, ordinal, lead, text, content, at, arrived = row
     return Found(
         node=node,
         type=type,
@@ -575,4 +613,5 @@ def _found(row: Sequence[Any]) -> Found:
         text=text,
         content=bytes(content),
         at=at,
+        arrived=int(arrived),
     )

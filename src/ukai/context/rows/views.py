@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from ukai.access import OwningEdge
-from ukai.context.rows import Clause, below, filtering, scanned, those
+from ukai.context.rows import Clause, below, filtering, reached, scanned, those
 from ukai.store import Transaction
 
 GRAPH = 1_000
@@ -32,14 +32,6 @@ PIECE = 1_000
 Row = TypeVar("Row")
 _TUPLE: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
 
-_OLDEST = (
-    "(select coalesce(min(x::text::bigint) filter (where not exists (select from pg_stat_get_activity(null) a, "
-    "pg_database d where a.backend_xid = x::xid and a.datid <> d.oid and d.datname = current_database())), "
-    "(case count(x) when 0 then pg_snapshot_xmin(pg_current_snapshot()) else pg_snapshot_xmax(pg_current_snapshot()) "
-    "end)::text::bigint) from pg_snapshot_xip(pg_current_snapshot()) x)"
-)
-"""The oldest open transaction that may change something here. Those of a whole server are counted together: one that is
-seen at work in another database may not, and one that is seen nowhere any more may have."""
 _EDGE = "hashtextextended(e.id::text, e.version)"
 
 
@@ -61,6 +53,8 @@ class Listed(NamedTuple):
     """As `counted.Counted` has them: of the text, of its place, and of the title that the field `titled` holds."""
     place: bytes
     title: bytes
+    arrived: int
+    """The how manieth text it was to come in."""
 
 
 class Edges(NamedTuple):
@@ -90,7 +84,7 @@ class Position:
 async def position(tx: Transaction) -> Position:
     """Where the feed of changes ends in this snapshot, and how far passages have followed it."""
     row = await tx.one(
-        f"select p.cluster, c.xid::text, c.seq, p.xid::text, p.seq, {_OLDEST}, "  # noqa: S608
+        "select p.cluster, c.xid::text, c.seq, p.xid::text, p.seq, settled_before()::text::bigint, "
         "exists (select 1 from passage where terms is null) from passage_cursor p "
         "left join (select xid, seq from change order by xid desc, seq desc limit 1) c on true"
     )
@@ -162,7 +156,7 @@ async def _listed(tx: Transaction, where: str, params: Sequence[Any]) -> list[Li
     statement = (
         "select n.id, n.type, n.key, n.path, n.version, coalesce(p.part, ''), coalesce(p.field, ''), "  # noqa: S608
         "coalesce(p.ordinal, 0), coalesce(p.content, ''), coalesce(p.size, 0), coalesce(p.titled, ''), "
-        "coalesce(p.terms, ''), coalesce(p.place, ''), coalesce(p.title, '') "
+        "coalesce(p.terms, ''), coalesce(p.place, ''), coalesce(p.title, ''), coalesce(p.arrived, 0) "
         f"from node n left join passage p on p.node = n.id where {where}"
     )
     return [row async for piece in _pieces(tx, statement, params, Listed._make) for row in piece]
@@ -275,13 +269,15 @@ async def count_passages(tx: Transaction, stop_at: int) -> int:
 async def without_vector(
     tx: Transaction, model: str, after: tuple[UUID, str], limit: int
 ) -> list[tuple[UUID, str, bytes]]:
-    """`(node, part, float32 little endian)` of embedded passages behind `after` that the index does not hold."""
+    """`(node, part, float32 little endian)` of passages behind `after` to which embedding has come and that the index
+    does not hold.
+    """
     found = await _binary(
         tx,
         "select p.node, p.part, e.vector from passage p join embedding e on e.model = %s and e.content = p.content "
         "left join passage_vector v on v.node = p.node and v.part = p.part "
-        "where v.node is null and (p.node, p.part) > (%s, %s) order by p.node, p.part limit %s",
-        (model, *after, limit),
+        "where v.node is null and (p.node, p.part) > (%s, %s) and p.arrived <= %s order by p.node, p.part limit %s",
+        (model, *after, await reached(tx, model), limit),
     )
     return [(r[0], str(r[1]), r[2]) for r in found]
 

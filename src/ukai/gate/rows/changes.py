@@ -86,7 +86,7 @@ async def index_text(tx: store.Transaction, limit: int) -> int:
     row = await tx.one(
         """with f as (select * from feed for no key update), due as (
                select c.xid, c.seq, change_words(c.before, c.after) as words from change c, f
-               where (c.xid, c.seq) > (f.text_xid, f.text_seq) and c.xid < pg_snapshot_xmin(pg_current_snapshot())
+               where (c.xid, c.seq) > (f.text_xid, f.text_seq) and c.xid < (select settled_before())
                order by c.xid, c.seq limit %s
            ), made as (
                insert into change_text (seq, words) select seq, words from due on conflict do nothing

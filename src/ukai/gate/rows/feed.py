@@ -24,13 +24,13 @@ async def feed_state(tx: store.Transaction) -> dict[str, Any]:
         # What was written before the restore counts as finished, and stands before everything new.
         await tx.execute("update change set xid = '1' where xid >= pg_current_xact_id()")
         await tx.execute("update commit set xid = '1' where xid >= pg_current_xact_id()")
-    return (await dicts(tx, "select feed.*, pg_snapshot_xmin(pg_current_snapshot()) as settled from feed", ()))[0]
+    return (await dicts(tx, "select * from feed", ()))[0]
 
 
 async def feed(tx: store.Transaction, after: tuple[str, int], *, limit: int) -> list[dict[str, Any]]:
     """Changes of finished transactions after the position, in order."""
     statement = (
-        CHANGE + " where (c.xid, c.seq) > (%s::xid8, %s) and c.xid < pg_snapshot_xmin(pg_current_snapshot())"
+        CHANGE + " where (c.xid, c.seq) > (%s::xid8, %s) and c.xid < (select settled_before())"
         " order by c.xid, c.seq limit %s"
     )
     return await dicts(tx, statement, [*after, limit])
@@ -39,7 +39,7 @@ async def feed(tx: store.Transaction, after: tuple[str, int], *, limit: int) -> 
 async def feed_end(tx: store.Transaction) -> tuple[str, int]:
     """The position behind the last finished change."""
     row = await tx.one(
-        """select xid::text, seq from change where xid < pg_snapshot_xmin(pg_current_snapshot())
+        """select xid::text, seq from change where xid < (select settled_before())
            order by change.xid desc, seq desc limit 1"""
     )
     return (row[0], row[1]) if row else ("0", 0)
@@ -50,7 +50,7 @@ async def forget_changes(tx: store.Transaction, before: datetime) -> int:
     row = await tx.one(
         """with f as (select * from feed for no key update), old as (
                delete from change c using f
-               where c.at < %s and c.xid < pg_snapshot_xmin(pg_current_snapshot())
+               where c.at < %s and c.xid < (select settled_before())
                returning c.xid, c.seq
            ), words as (
                delete from change_text using old where change_text.seq = old.seq
