@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tests.context.world import ANN, BEN, MIRA, TESS
 from ukai import store
 from ukai.context import Scope, cache, following, index, layered
 from ukai.context.clause import CompiledScope
+from ukai.context.rows import views as listing
 from ukai.context.view import View
 from ukai.kit import bm25, layers
 from ukai.llm import rows as llm_rows
@@ -119,6 +120,58 @@ async def test_whatever_is_written_a_view_that_follows_is_the_one_that_is_read(
     assert sum(len(view.rows.layers) > 1 for view, _ in held) > 20
     # Whoever still works with an earlier one finds nothing else in it.
     assert all(plain(view) == said for view, said in held[::7])
+
+
+HIDDEN = 300
+
+
+async def test_what_a_record_leads_to_and_is_not_seen_is_not_read_to_follow_a_change_of_it(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w, views = await company(database), cache.Views()
+    async with database.transaction() as tx:
+        await tx.execute(
+            "insert into node (id, domain, type, key, path, props) select gen_random_uuid(), 'trade', 'Firm', 'h' || n,"
+            " 'firms/h' || n, jsonb_build_object('key', 'h' || n, 'owner', %s::text) from generate_series(1, %s) n",
+            (BEN, HIDDEN),
+        )
+        await tx.execute(
+            "insert into edge (id, domain, type, src, dst) select gen_random_uuid(), 'trade', 'rival', a.id, b.id "
+            "from node a, node b where a.type = 'Firm' and b.type = 'Firm' "
+            "and ((a.key = 'alder' and b.key ~ '^h[0-9]') or (a.key ~ '^h[0-9]' and b.key in ('birch', 'cedar')))"
+        )
+    await w.write(world.firm("free", name="Free Hall"), *world.memo("free", "free", "Far from all that."))
+    await w.follow()
+    await seen(w, views, ANN, EVERYWHERE)
+    read, pieces = list[int](), listing._pieces  # pyright: ignore[reportPrivateUsage]
+
+    async def counted(*given: Any) -> AsyncIterator[list[Any]]:
+        async for piece in pieces(*given):
+            read.append(len(piece))
+            yield piece
+
+    monkeypatch.setattr(listing, "_pieces", counted)
+    monkeypatch.setattr(listing, "EDGES", 100)
+    steps: dict[str, list[dict[str, Any]]] = {
+        "it changes": [world.change("Firm#alder", tier="other")],
+        "what it leads to and is seen": [world.change("Firm#birch", tier="other")],
+        "what it leads to goes": [world.change("Firm#birch", owner=BEN)],
+        "what leads to it comes": world.memo("n", "alder", "A new one."),
+        "what it leads to, and much that is hidden, too, comes": [world.change("Firm#cedar", owner=ANN)],
+        "it goes": [world.change("Firm#alder", owner=BEN)],
+        "it comes": [world.change("Firm#alder", owner=ANN)],
+        "an edge of it": [world.edge("rival", "Firm#cedar", "Firm#alder")],
+        "no edge of it": [{**world.edge("rival", "Firm#cedar", "Firm#alder"), "kind": "delete_edge"}],
+        "an edge of it to what is hidden": [world.edge("rival", "Firm#birch", "Firm#alder")],
+    }
+    for name, ops in steps.items():
+        await w.write(*ops)
+        await w.follow()
+        read.clear()
+        moved = await seen(w, views, ANN, EVERYWHERE)
+        assert sum(read) < HIDDEN, name
+        assert plain(moved) == plain(await seen(w, cache.Views(), ANN, EVERYWHERE)), name
+        assert moved.links.T.tolist() == await linked(w, moved), name
 
 
 async def test_what_commits_late_behind_a_view_that_was_made_meanwhile_is_not_passed_over(database: store.Database):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
@@ -42,28 +43,40 @@ async def followed(
     changed = await listing.moved(tx, since, scope.owning, MOST)
     if changed is None or not before.size:
         return None
-    gone = {node for node in changed if node in before.nodes}
-    fresh = await view.read(tx, scope, types, await listing.listed_of(tx, scope.clause, changed))
+    gone = {node for node in changed.nodes if node in before.nodes}
+    fresh = await view.apart(tx, scope, types, await listing.listed_of(tx, scope.clause, changed.nodes))
     if not gone and not fresh.size:
         return before
     if len(gone) == before.records:
         return None
-    edges = await _edges(tx, before, fresh, gone)
+    edges = await _edges(tx, before, fresh, gone, changed.edges)
     if cache is not None and before.vectors is not None:
         fresh = await view.with_vectors(tx, fresh, cache)
     return await asyncio.to_thread(_spliced, before, fresh, gone, edges)
 
 
 async def _edges(
-    tx: store.Transaction, before: View, fresh: View, gone: set[UUID]
+    tx: store.Transaction, before: View, fresh: View, gone: set[UUID], named: Iterable[tuple[UUID, UUID]]
 ) -> Mapping[UUID, Sequence[tuple[UUID, int]]]:
-    """`(target, number)` of the edges to others of the view, of each node where they may be something else now."""
+    """`(target, number)` of the edges to others of the view, of each node where they may be something else now.
+
+    Between two that were in sight there is an edge where there was one, or where the feed has `named` one. So only what
+    came into sight is asked for all of its edges: what else a node leads to, and is not seen, costs nothing.
+    """
     came, went = fresh.nodes.keys() - gone, gone - fresh.nodes.keys()
-    found: dict[UUID, list[tuple[UUID, int]]] = {node: [] for node in fresh.nodes}
-    for source, target, number in await listing.edges_from(tx, sorted(fresh.nodes), sorted(came | went)):
-        inside = found.setdefault(source, [])
-        if target in fresh.nodes or (target in before.nodes and target not in gone):
-            inside.append((target, number))
+
+    def is_inside(node: UUID) -> bool:
+        return node in fresh.nodes or (node in before.nodes and node not in gone)
+
+    everything = (node for node in chain(before.nodes, fresh.nodes.keys() - gone) if is_inside(node))
+    new = [e for e in await listing.edges_at(tx, sorted(came), everything) if is_inside(e[0]) and is_inside(e[1])]
+    again = {source for source, _, _ in new}.union(fresh.nodes) - came
+    links = [(before.entries[a].node, before.entries[b].node) for a, b in before.leading(again, went)]
+    again |= {source for source, _ in links if source not in went}
+    pairs = {(a, b) for a, b in (*links, *named) if a in again and is_inside(b) and b not in came}
+    found: dict[UUID, list[tuple[UUID, int]]] = {node: [] for node in (*fresh.nodes, *again)}
+    for source, target, number in (*new, *await listing.edges_by(tx, sorted(pairs))):
+        found[source].append((target, number))
     return found
 
 

@@ -151,6 +151,15 @@ class View:
         of, near = of[is_near], near[is_near]
         return list(dict.fromkeys(near[np.lexsort((near, of))].tolist()))
 
+    def leading(self, sources: Iterable[UUID], targets: Iterable[UUID]) -> list[tuple[int, int]]:
+        """All pairs of `links` from these, and from whatever leads to one of `targets`."""
+        is_source, is_target = np.zeros(self.size, np.bool_), np.zeros(self.size, np.bool_)
+        is_source[[self.nodes[node] for node in sources if node in self.nodes]] = True
+        is_target[[self.nodes[node] for node in targets if node in self.nodes]] = True
+        is_source[self.links[0][is_target[self.links[1]]]] = True
+        found: list[list[int]] = self.links[:, is_source[self.links[0]]].T.tolist()
+        return [(source, target) for source, target in found]
+
     def beside(self, row: int) -> list[int]:
         """The parts before and after a part of the same record."""
         at = self.parent[row]
@@ -182,6 +191,17 @@ async def read(
     making = asyncio.create_task(asyncio.to_thread(_made, types, readable))
     edges = await listing.edges_between(tx, await asyncio.to_thread(_nodes, readable))
     return await asyncio.to_thread((await making).view, edges)
+
+
+async def apart(
+    tx: store.Transaction,
+    scope: CompiledScope,
+    types: Mapping[str, schema.Type],
+    found: Sequence[listing.Listed],
+) -> View:
+    """The same without the edges: whoever puts it into another view knows for which of them to ask."""
+    readable = await _readable(tx, scope, types, found)
+    return await asyncio.to_thread(lambda: _made(types, readable).view({}))
 
 
 def _nodes(readable: Iterable[listing.Listed]) -> list[UUID]:

@@ -26,6 +26,8 @@ SCANNED = 40_000
 """Neighbours that the approximate index looks at before it gives up: as many as twice the default."""
 FIELD = "(select p.field from passage p where p.node = v.node and p.part = v.part)"
 """The field of `passage_vector v`, as a clause for `nearest` asks for it. A join would be planned before the index."""
+EDGES = 5_000
+"""Edges of what came into sight that are read to see which of them lead to what is seen; more are told apart in SQL."""
 PIECE = 1_000
 """Rows that are made before others get their turn."""
 
@@ -101,7 +103,15 @@ async def position(tx: Transaction) -> Position:
     )
 
 
-async def moved(tx: Transaction, before: Position, owning: Sequence[OwningEdge], most: int) -> list[UUID] | None:
+class Moved(NamedTuple):
+    """What the feed says has changed."""
+
+    nodes: list[UUID]
+    edges: list[tuple[UUID, UUID]]
+    """`(source, target)` of the edges among it, living or not."""
+
+
+async def moved(tx: Transaction, before: Position, owning: Sequence[OwningEdge], most: int) -> Moved | None:
     """The nodes of which a reader may see something else than `before`; None where that cannot be told.
 
     Those that the feed names, both ends of edges that it names, and what all these own: rights pass down along edges.
@@ -124,10 +134,10 @@ async def moved(tx: Transaction, before: Position, owning: Sequence[OwningEdge],
     if len(news) > most:
         return None
     edges = [id for is_node, id in news if not is_node]
-    ends = await tx.fetch("select unnest(array[src, dst]) from edge where id = any(%s)", (edges,)) if edges else []
-    roots = sorted({id for is_node, id in news if is_node} | {r[0] for r in ends})
+    ends = await tx.fetch("select src, dst from edge where id = any(%s)", (edges,)) if edges else []
+    roots = sorted({id for is_node, id in news if is_node} | {id for pair in ends for id in pair})
     found = await below(tx, roots, owning, most + 1) if roots else []
-    return None if len(found) > most else sorted(set(found))
+    return None if len(found) > most else Moved(sorted(set(found)), [(source, target) for source, target in ends])
 
 
 async def count(tx: Transaction, readable: Clause, stop_at: int) -> int:
@@ -176,14 +186,34 @@ async def edges_between(tx: Transaction, nodes: Sequence[UUID]) -> dict[UUID, Ed
     return found
 
 
-async def edges_from(tx: Transaction, nodes: Sequence[UUID], into: Sequence[UUID]) -> list[tuple[UUID, UUID, int]]:
-    """`(source, target, number)` of the edges from these nodes, and from those that have one into one of `into`."""
-    found = await _binary(
+async def edges_at(tx: Transaction, nodes: Sequence[UUID], inside: Iterable[UUID]) -> list[tuple[UUID, UUID, int]]:
+    """`(source, target, number)` of the edges of these nodes, either way; where they have many, of those `inside`."""
+    if not nodes:
+        return []
+    at, here = "e.alive and (e.src = any(%s::uuid[]) or e.dst = any(%s::uuid[]))", [_array(nodes)] * 2
+    found = await _numbered(tx, f"from edge e where {at} limit %s", (*here, EDGES + 1))
+    if len(found) <= EDGES:
+        return found
+    among = await asyncio.to_thread(_array, inside)
+    both = "e.src = any(%s::uuid[]) and e.dst = any(%s::uuid[])"
+    return await _numbered(tx, f"from edge e where {at} and {both}", (*here, among, among))
+
+
+async def edges_by(tx: Transaction, pairs: Iterable[tuple[UUID, UUID]]) -> list[tuple[UUID, UUID, int]]:
+    """`(source, target, number)` of the edges between these: looked for one by one, whatever else these have."""
+    wanted = list(pairs)
+    if not wanted:
+        return []
+    return await _numbered(
         tx,
-        "with s as (select unnest(%s::uuid[]) as id union select src from edge where alive and dst = any(%s)) "  # noqa: S608
-        f"select e.src, e.dst, {_EDGE} from s join edge e on e.src = s.id where e.alive",
-        (list(nodes), list(into)),
+        "from unnest(%s::uuid[], %s::uuid[]) w (src, dst) cross join edge_type t "
+        "join edge e on e.src = w.src and e.type = t.edge and e.dst = w.dst and e.gone = 0",
+        [_array(ends) for ends in zip(*wanted, strict=True)],
     )
+
+
+async def _numbered(tx: Transaction, edges: str, params: Sequence[Any]) -> list[tuple[UUID, UUID, int]]:
+    found = await _binary(tx, f"select e.src, e.dst, {_EDGE} {edges}", params)
     return [(r[0], r[1], int(r[2])) for r in found]
 
 
