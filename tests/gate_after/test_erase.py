@@ -186,6 +186,7 @@ WORDLESS = {
     "composition_report.sha256": "a hash; the row goes when the person stands in its body",
     "embedding.content": "a hash; the row goes with the passage",
     "embedding.vector": "goes with the passage",
+    "feed.secret": "random",
     "passage.content": "goes with the passage",
     "passage.place": "goes with the passage",
     "passage.terms": "goes with the passage",

@@ -6,21 +6,25 @@ order by change number alone would let a reader pass a number whose transaction 
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from ukai import store
-from ukai.gate import history, rows
+from ukai.gate import history, rows, sealing
 from ukai.gate.rights import Rights
+from ukai.kit import ids
 
 BEGINNING = ""
 """The cursor before the first change that is kept."""
 MAX_LIMIT = 1_000
 MOST = 4_000
 """Changes of which it is asked at once whether they may be read."""
-_NUMBER = re.compile(r"[0-9]{1,18}\Z")
-"""What the database counts with has 19 digits."""
+_PLAIN = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})\Z")
+"""As cursors were before they were sealed. What the database counts with has 19 digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +33,7 @@ class Page:
 
     changes: tuple[history.Change, ...]
     cursor: str
-    """Opaque. For the next call, also when nothing came."""
+    """Opaque, and another one each time. For the next call, also when nothing came."""
     more: bool
     """Whether there was more at the time of the call."""
 
@@ -42,7 +46,9 @@ class Gone(history.Gone):
         self.cursor = cursor
 
 
-async def read(db: store.Database, cursor: str, *, rights: Rights | None, limit: int = 100) -> Page:
+async def read(
+    db: store.Database, cursor: str, *, rights: Rights | None, limit: int = 100, entropy: ids.Entropy = os.urandom
+) -> Page:
     """The changes after `cursor`, oldest first, those of records that `rights` may read now, of these the fields.
 
     Raises Gone when the cursor is too old, or comes from before the database was restored.
@@ -50,7 +56,7 @@ async def read(db: store.Database, cursor: str, *, rights: Rights | None, limit:
     limit = max(1, min(limit, MAX_LIMIT))
     async with db.transaction() as tx:
         state = await rows.feed_state(tx)
-        after = _position(cursor, state["timeline"], (state["floor_xid"], state["floor_seq"]))
+        after = _position(cursor, state)
         if rights is None:
             return Page(changes=(), cursor=cursor, more=False)
         # Read before the changes: what finishes in between is not passed.
@@ -63,7 +69,7 @@ async def read(db: store.Database, cursor: str, *, rights: Rights | None, limit:
         last = max(last, (int(settled[0]), settled[1]))  # hidden changes are not looked at again
     return Page(
         changes=tuple(changes),
-        cursor=_cursor(state["timeline"], last),
+        cursor=_cursor(state, last, entropy),
         more=len(found) > limit,
     )
 
@@ -81,11 +87,12 @@ async def _visible(tx: store.Transaction, after: tuple[str, int], limit: int, ri
         size = min(2 * size, MOST)
 
 
-async def end(db: store.Database) -> str:
+async def end(db: store.Database, *, entropy: ids.Entropy = os.urandom) -> str:
     """The cursor behind the last finished change: for a reader that wants only what comes."""
     async with db.transaction() as tx:
         state = await rows.feed_state(tx)
-        return _cursor(state["timeline"], await rows.feed_end(tx))
+        xid, seq = await rows.feed_end(tx)
+        return _cursor(state, (int(xid), seq), entropy)
 
 
 async def forget(db: store.Database, before: datetime) -> int:
@@ -94,18 +101,21 @@ async def forget(db: store.Database, before: datetime) -> int:
         return await rows.forget_changes(tx, before)
 
 
-def _cursor(timeline: str, position: tuple[str | int, int]) -> str:
-    return f"{timeline}.{position[0]}.{position[1]}"
+def _cursor(state: Mapping[str, Any], position: sealing.Position, entropy: ids.Entropy) -> str:
+    return f"{state['timeline']}.{sealing.sealed(position, secret=state['secret'], entropy=entropy)}"
 
 
-def _position(cursor: str, timeline: str, floor: tuple[str | int, int]) -> tuple[str, int]:
+def _position(cursor: str, state: Mapping[str, Any]) -> tuple[str, int]:
+    floor = int(state["floor_xid"]), int(state["floor_seq"])
     if cursor == BEGINNING:
         return str(floor[0]), floor[1]
-    parts = cursor.split(".")
-    if len(parts) != 3 or not all(_NUMBER.match(p) for p in parts[1:]):
+    timeline, _, place = cursor.partition(".")
+    numbers = _PLAIN.match(place)
+    found = (int(numbers[1]), int(numbers[2])) if numbers else sealing.opened(place, secret=state["secret"])
+    if found is None:
         raise Gone("it is no cursor of this feed", cursor=cursor)
-    if parts[0] != timeline:
+    if timeline != state["timeline"]:
         raise Gone("the database was restored since", cursor=cursor)
-    if (int(parts[1]), int(parts[2])) < (int(floor[0]), floor[1]):
+    if found < floor:
         raise Gone("they are older than what is kept", cursor=cursor)
-    return parts[1], int(parts[2])
+    return str(found[0]), found[1]

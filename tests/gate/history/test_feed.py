@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -41,7 +42,7 @@ async def test_every_change_comes_once_and_in_order(db: store.Database):
 
     assert first == ["create Town#a", "create Town#b", "create Town#c"]
     assert rest == ["update Town#a", "create Town#a -twin-> Town#b"]
-    assert await everything(db, cursor) == ([], cursor)
+    assert (await everything(db, cursor))[0] == []
 
 
 async def test_a_change_that_commits_late_is_not_passed(db: store.Database, database_url: str):
@@ -64,11 +65,13 @@ async def test_a_reader_sees_only_what_it_may_read_and_still_gets_on(db: store.D
     await done(db, town("b"))
     await done(db, town("a"), edge("twin", "Town#a", "Town#b"))
 
+    before, _ = await everything(db)
     seen, cursor = await everything(db, rights=Only())
     nothing = await feed.read(db, feed.BEGINNING, rights=None)
 
     assert seen == ["create Town#a"]
-    assert cursor == await feed.end(db)
+    assert len(before) == 3
+    assert (await everything(db, cursor))[0] == []  # what is hidden was passed, also for who sees all
     assert nothing.changes == ()
 
 
@@ -118,6 +121,37 @@ async def test_a_cursor_from_before_a_restore_is_gone_and_the_feed_goes_on(db: s
     cursor = await feed.end(db)
     await done(db, town("b"))
     assert (await everything(db, cursor))[0] == ["create Town#b"]
+
+
+async def test_a_cursor_does_not_tell_whether_anything_hidden_was_written_nor_how_much(db: store.Database):
+    await done(db, town("a"))
+    first = [(await feed.read(db, feed.BEGINNING, rights=Only())).cursor for _ in range(2)]
+    await done(db, town("b"), town("c"))
+    after = [(await feed.read(db, first[0], rights=Only())).cursor for _ in range(2)]
+    async with db.transaction() as tx:
+        xid, seq = await tx.one("select xid::text, seq from change order by change.xid desc, seq desc limit 1") or ()
+
+    assert len({*first, *after}) == 4
+    assert len({len(cursor) for cursor in (*first, *after)}) == 1
+    raw = base64.urlsafe_b64decode(after[0].partition(".")[2])
+    assert int(xid).to_bytes(8) not in raw
+    assert int(seq).to_bytes(8) not in raw
+
+
+async def test_a_cursor_that_somebody_has_changed_is_none_and_one_from_before_they_were_sealed_is_one(
+    db: store.Database,
+):
+    await done(db, town("a"))
+    cursor = await feed.end(db)
+    async with db.transaction() as tx:
+        said = await tx.one("select timeline, c.xid::text, c.seq from feed, change c")
+    await done(db, town("b"))
+
+    assert said is not None
+    assert (await everything(db, ".".join(map(str, said))))[0] == ["create Town#b"]
+    for at in range(len(said[0]) + 1, len(cursor), 9):
+        with pytest.raises(feed.Gone, match="no cursor of this feed"):
+            await feed.read(db, f"{cursor[:at]}{'A' if cursor[at] != 'A' else 'B'}{cursor[at + 1 :]}", rights=gate.ALL)
 
 
 async def test_what_is_no_cursor_is_gone(db: store.Database):
