@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import tracemalloc
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -20,6 +20,7 @@ from tests.context.test_composing import EVERYWHERE, QUESTION, compose
 from tests.context.test_reading import company
 from ukai import context, store
 from ukai.context import cache, elements, making, reading
+from ukai.context.strategies import Candidate
 from ukai.graph import schema
 
 
@@ -49,12 +50,15 @@ async def test_what_is_kept_for_questions_is_counted_and_bounded(database: store
     assert 0 < size <= bound
 
 
-def test_of_one_view_the_last_questions_are_kept():
-    answers = cache.Answers(OrderedDict(), "here")
-    for question in range(cache.ANSWERS + 1):
-        answers.keep(question, making.Retrieved(graph=(), candidates=()))
+def test_of_one_view_the_last_questions_are_kept_and_what_they_take_is_known():
+    found = cache.Found()
+    answers = cache.Answers(found, "here")
+    one = Candidate(id="Memo#a1", node=UUID(int=1), part="", score=1.0, why=())
+    for question in [*range(cache.ANSWERS + 1), cache.ANSWERS]:
+        answers.keep(question, making.Retrieved(graph=(), candidates=(one, one)))
 
     assert [n for n in range(cache.ANSWERS + 1) if answers.get(n) is None] == [0]
+    assert found.nbytes == cache.ANSWERS * 2 * making.CANDIDATE
 
 
 async def test_what_was_kept_before_a_type_named_other_readers_is_not_used_again(database: store.Database):

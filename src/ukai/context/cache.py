@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -50,6 +50,34 @@ class Bounds:
     """Items; above, vectors are not held but asked for by the approximate index."""
 
 
+class Found:
+    """What retrieval came to for a view, by question: ids and scores. Who was kept first goes first."""
+
+    def __init__(self) -> None:
+        self._by_question: dict[Hashable, Weighed] = {}
+        self.nbytes = 0
+        """What all of it takes, counted as it comes and goes: it is asked for twice a composition."""
+
+    def __len__(self) -> int:
+        return len(self._by_question)
+
+    def get(self, question: Hashable) -> Weighed | None:
+        """None where nothing is known."""
+        return self._by_question.get(question)
+
+    def keep(self, question: Hashable, found: Weighed) -> None:
+        """In place of what was kept for the question before."""
+        before = self._by_question.pop(question, None)
+        self._by_question[question] = found
+        self.nbytes += found.nbytes - (before.nbytes if before else 0)
+        if len(self) > ANSWERS:
+            self.drop_first()
+
+    def drop_first(self) -> None:
+        """Give up what was kept first."""
+        self.nbytes -= self._by_question.pop(next(iter(self._by_question))).nbytes
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Kept:
     view: view.View
@@ -59,21 +87,13 @@ class _Kept:
     """Where the graph was when the view was last found to be true."""
     position: str
     """The same as one word; empty: not to be relied on."""
-    answers: OrderedDict[Hashable, Weighed] = field(default_factory=OrderedDict[Hashable, Weighed])
-    """What retrieval came to, by question: ids and scores."""
-
-    @property
-    def nbytes(self) -> int:
-        """What the answers take."""
-        return sum(found.nbytes for found in self.answers.values())
+    answers: Found
 
 
 class Answers:
     """What retrieval came to for a view, by question. Nothing is kept where nothing may be relied on."""
 
-    def __init__(
-        self, kept: OrderedDict[Hashable, Weighed] | None, position: str, *, fit: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, kept: Found | None, position: str, *, fit: Callable[[], None] = lambda: None) -> None:
         self._kept, self._fit = kept, fit
         self.position = position
         """Where the graph was; empty: what is kept is true in the snapshot of `get` alone."""
@@ -85,9 +105,7 @@ class Answers:
     def keep(self, question: Hashable, found: Weighed) -> None:
         """Remember ids and scores."""
         if self._kept is not None:
-            self._kept[question] = found
-            while len(self._kept) > ANSWERS:
-                self._kept.popitem(last=False)
+            self._kept.keep(question, found)
             self._fit()
 
 
@@ -161,7 +179,7 @@ class Views:
             made, answers = more, answers if more is made else None
         # Behind a transaction that is still open something may come in without moving the end of the feed.
         position = now.text if now.is_settled else ""
-        kind, answers = kind_of(types, cache), answers or OrderedDict()
+        kind, answers = kind_of(types, cache), Found() if answers is None else answers
         kept = _Kept(view=self._once(made, kind, position), kind=kind, at=now, position=position, answers=answers)
         self._keep(name, kept)
         return kept.view
@@ -205,7 +223,7 @@ class Views:
             self._kept.popitem(last=False)
         for last in self._kept.values():
             while last.answers and self.nbytes > self._memory:
-                last.answers.popitem(last=False)
+                last.answers.drop_first()
 
     @property
     def nbytes(self) -> int:
@@ -213,7 +231,7 @@ class Views:
         parts: dict[int, int] = {}
         for kept in self._kept.values():
             parts |= kept.view.parts
-        return sum(parts.values()) + sum(kept.nbytes for kept in self._kept.values())
+        return sum(parts.values()) + sum(kept.answers.nbytes for kept in self._kept.values())
 
 
 def key_of(scope: CompiledScope, types: Mapping[str, schema.Type], cache: Cache | None) -> str:

@@ -111,7 +111,7 @@ def _candidates(ask: Asked) -> list[Candidate]:
     pinned = {r for r in rows if "pinned" in ask.found[r]}
     chosen = [*best, *sorted(pinned.difference(best))]
     numbers = zip(score[chosen].round(6).tolist(), ask.view.corpus.size[chosen].tolist(), strict=True)
-    entries, found = ask.view.entries, ask.found
+    entries, found, wholes = ask.view.entries, ask.found, ask.wholes
     return [
         Candidate(
             entries[r].id,
@@ -122,7 +122,9 @@ def _candidates(ask: Asked) -> list[Candidate]:
             r in pinned,
             size,
             r in ask.theirs,
-            bodies=1 if entries[r].part else sum(1 + len(e) for _, e in ask.wholes.get(entries[r].node, ())) or 1,
+            bodies=sum(1 + len(e) for _, e in wholes.get(entries[r].node, ())) or 1
+            if wholes and not entries[r].part
+            else 1,
         )
         for r, (value, size) in zip(chosen, numbers, strict=True)
     ]
@@ -132,7 +134,7 @@ def whole(ask: Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates with what they stand for, elements behind what they are elements of."""
     result: list[Candidate] = []
     for c in candidates:
-        of = () if c.part else ask.wholes.get(c.node, ())
+        of = () if c.part or not ask.wholes else ask.wholes.get(c.node, ())
         for entry, elements in of:
             result.append(c._replace(id=entry.id, node=entry.node))
             result += [c._replace(id=e.id, node=e.node, why=(), parent=entry.id) for e in elements]

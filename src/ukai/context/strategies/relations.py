@@ -6,6 +6,7 @@ No edge to what the reader does not see is looked at, so that none of them takes
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from ukai.context.strategies.asked import Asked, Strategy
 
@@ -18,8 +19,12 @@ AWAY = 0.5
 async def find(ask: Asked) -> Sequence[int]:
     """Related records inside the scope, those of the best hits first."""
     view = ask.view
-    hubs = list(dict.fromkeys(view.entries[row].node for row in ask.found))[:HUBS]
-    found = view.one_away([view.nodes[node] for node in hubs])[: ask.settings.strategy_cap]
+    hubs: dict[UUID, int] = {}
+    for row in ask.found:
+        if len(hubs) == HUBS:
+            break
+        hubs.setdefault(view.entries[row].node, view.nodes[view.entries[row].node])
+    found = view.one_away(list(hubs.values()))[: ask.settings.strategy_cap]
     for row in found:
         ask.bonus[row] = ask.bonus.get(row, 0.0) + AWAY
     return found
