@@ -49,6 +49,16 @@ def test_what_an_element_says_is_no_line_of_another_element(says: dict[str, Any]
     assert [body for body in said.values() for line in body.splitlines() if line.startswith("paid")] == []
 
 
+def test_an_element_whose_name_alone_stands_in_the_text_is_told_with_its_fields_and_counted_by_its_name():
+    table, *columns = build.table("pay", ["day"])
+    told = [replace(c, title="", fields={"unit": "UTC"}) for c in columns]
+    (pay,) = subject.of([replace(table, text="One row a day."), *told])
+    (silent,) = subject.of([replace(table, text=""), *told])
+
+    assert "day (unit: UTC)" in levels.body(pay, levels.FULL)
+    assert levels.length(silent) >= len("day")
+
+
 async def test_a_table_stands_with_its_columns_and_is_found_by_them(database: store.Database):
     w = await shop(database)
 

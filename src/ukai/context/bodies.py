@@ -55,7 +55,10 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
         if titled and c.parent is None and not reading.is_name(record.fields[titled]):
             titled = ""  # the heading has its beginning alone
         spoken = {titled, reading.about_access(kind), *[p.field for p in parts]}
-        alone = [p.text for p in parts if p.field != titled and not view.is_a_part(kind, p.field, p.part)]
+        said = (record.path or "").rpartition("/")[2]  # by its name, which stands before the text
+        alone = [
+            p.text for p in parts if p.field != titled and p.text != said and not view.is_a_part(kind, p.field, p.part)
+        ]
         yield Item(
             id=name,
             path=record.path or "",

@@ -59,7 +59,7 @@ def length(subject: Subject) -> int:
     fields = sum([len(k) + len(v if isinstance(v, str) else str(v)) + 3 for k, v in item.fields.items()])
     if not subject.elements:
         return fields + len(item.text)
-    elements = sum([len(e.title) + len(e.text) + 2 for e in subject.elements])
+    elements = sum([len(e.title or e.path.rpartition("/")[2]) + len(e.text) + 2 for e in subject.elements])
     return fields + max(len(item.text), elements)
 
 
@@ -126,7 +126,8 @@ def _elements(subject: Subject) -> str:
 
 def _spells(text: str, name: str, element: Item) -> bool:
     """Whether a text says itself what the element is called, of which type it is, and all that it says."""
-    return all(_has(text, said) for said in (name, _type(element.fields), element.text) if said)
+    said = (name, _type(element.fields), element.text)
+    return all(_has(text, one) for one in said if one) and not _more(element)
 
 
 def _has(text: str, said: str) -> bool:
