@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ukai import measure, record
-from ukai.app import ask, engine
+from ukai.app import engine
 from ukai.kit import unicode
 from ukai.kit.errors import PermanentError
 from ukai.measure import batch
+
+if TYPE_CHECKING:
+    from ukai.app import ask
 
 QUOTE_WHAT_WAS_HELD = frozenset({"rewrite"})
 
@@ -56,8 +59,9 @@ async def page(
 async def why(opened: engine.Engine, who: str, run_id: str) -> dict[str, Any]:
     """One run with why its answer is what it is: access, calls, rules, checks, cost (X4). Raises NoSuchRun."""
     raw, run = await _read(opened, who, run_id)
+    told = _outcome(run)
     whole = _sight(opened, who).audit
-    calls = (record.as_json(run) if whole else _outcome(run).as_json())["calls"]
+    calls = (record.as_json(run) if whole else told.as_json())["calls"]
     return {
         "run_id": run.run_id,
         "agent": run.agent,
@@ -67,7 +71,7 @@ async def why(opened: engine.Engine, who: str, run_id: str) -> dict[str, Any]:
         "status": run.status,
         "reason": run.reason,
         "answer": run.answer.markdown if run.answer else None,
-        "sources": [{"key": s.key, "text": s.text, "as_of": s.as_of} for s in ask.sources(run)],
+        "sources": [{"key": s.key, "text": s.text, "as_of": s.as_of} for s in told.sources],
         "access": _access(opened, who, run),
         "calls": [_call(c) for c in calls],
         "compositions": list(run.compositions),
@@ -141,6 +145,8 @@ async def _read(opened: engine.Engine, who: str, run_id: str) -> tuple[str, reco
 
 
 def _outcome(run: record.Run) -> ask.Outcome:
+    from ukai.app import ask  # with models and their library: a list of runs does without
+
     return ask.Outcome(run=run, text=run.answer.markdown if run.answer else run.reason, sources=ask.sources(run))
 
 

@@ -61,6 +61,7 @@ class _LazyGroup(TyperGroup):
             return None
         module, summary = VERBS[cmd_name]
         loaded: Any = import_module(f"ukai.surfaces.cli.{module}")
+        loaded.app.rich_markup_mode = None  # as the whole: no frames that leave half a line for words
         command: Any = typer.main.get_command(loaded.app)
         command.name = cmd_name
         command.short_help = summary
