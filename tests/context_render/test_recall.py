@@ -62,6 +62,7 @@ def test_end_to_end_tells_what_no_budget_holds(tmp_path: Path):
     report = recall.recall(*files(tmp_path, items, [case]), WORDS)
 
     assert report.figures["end_to_end"] == 0.5
+    assert "1 cases, 1 not whole: c (book)" in recall.text(report, "fruit")
 
 
 def test_a_half_without_a_case_has_no_row_of_zeros(tmp_path: Path):

@@ -19,6 +19,8 @@ from ukai.measure import at_budgets
 BUDGETS = (2_500, 5_000, 10_000, 15_000)
 COUNTERS = ("chars4", "o200k")
 CUTS = ("passes", "prefix")
+SHOWN = 5
+"""Cases that are named where many lack something."""
 Progress = Callable[[str], None]
 
 
@@ -41,6 +43,10 @@ class Wanted:
 class Case(Protocol):
     """One case that was measured."""
 
+    @property
+    def id(self) -> str: ...
+    @property
+    def missing(self) -> Sequence[str]: ...
     def as_json(self) -> dict[str, Any]: ...
 
 
@@ -142,7 +148,14 @@ def text(report: Report, name: str) -> str:
     told = "".join(f"{f}\n" for f in report.findings)
     if not report.measured:
         return told
-    return f"{at_budgets.table({name: report.figures})}{report.figures['cases']} cases\n{told}"
+    return f"{at_budgets.table({name: report.figures})}{report.figures['cases']} cases{_lacking(report)}\n{told}"
+
+
+def _lacking(report: Report) -> str:
+    """The cases of which the largest document lacks something, each with the first thing that it lacks."""
+    lacking = [f"{c.id} ({c.missing[0]}{', ..' if len(c.missing) > 1 else ''})" for c in report.per_case if c.missing]
+    more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
+    return f", {len(lacking)} not whole: {', '.join(lacking[:SHOWN])}{more}" if lacking else ""
 
 
 def _nothing_asked(name: str) -> Finding:

@@ -21,7 +21,7 @@ class RecallAtBudget:
     version: ClassVar[int] = 1
 
     budgets: tuple[int, ...] = (2_500, 5_000, 10_000, 15_000)
-    """Tokens. The ranking is cut before the first section that does not fit, as the composer cuts."""
+    """Tokens. The ranking is cut before the first section that does not fit: the plain rule, not the ladder."""
 
     def weigh(self, reading: Reading, case: Case | None = None) -> Score:
         """`missing`: a needed item that no composition of the run held. `shortened`: held, and not in full."""
