@@ -505,7 +505,8 @@ _EARLIER = (
     "and not exists (select 1 from embedding e where e.model = %s and e.content = p.content) limit %s"
 )
 """What was there before texts had numbers, as long as some of it waits."""
-_LATER = "from passage p where p.arrived > %s and p.arrived > 0"
+_LATER = "from passage p where p.arrived > %s and p.arrived > 0 order by p.arrived limit %s"
+"""In order also where they are only counted: else all would be looked through for the few that wait."""
 
 
 async def waiting(tx: Transaction, model: str, limit: int) -> list[tuple[int, str]]:
@@ -514,7 +515,7 @@ async def waiting(tx: Transaction, model: str, limit: int) -> list[tuple[int, st
     if earlier:
         return [(0, str(r[1])) for r in earlier]
     after = await reached(tx, model)
-    rows = await tx.fetch(f"select p.arrived, p.text {_LATER} order by p.arrived limit %s", (after, limit))
+    rows = await tx.fetch(f"select p.arrived, p.text {_LATER}", (after, limit))
     return [(int(r[0]), str(r[1])) for r in rows]
 
 
@@ -537,11 +538,11 @@ async def unlock_embedding(line: Transaction) -> None:
 async def count_without_vector(tx: Transaction, model: str, stop_at: int) -> int:
     """How many passages embedding has not come to, counted no further than `stop_at`."""
     after = await reached(tx, model)
-    found = await tx.value(
-        f"select count(*) from ((select 1 {_EARLIER}) union all (select 1 {_LATER} limit %s) limit %s) s",  # noqa: S608
-        (model, model, stop_at, after, stop_at, stop_at),
-    )
-    return int(found or 0)
+    later = int(await tx.value(f"select count(*) from (select 1 {_LATER}) s", (after, stop_at)))  # noqa: S608
+    if later >= stop_at:
+        return later
+    rest = (model, model, stop_at - later)
+    return later + int(await tx.value(f"select count(*) from (select 1 {_EARLIER}) s", rest))  # noqa: S608
 
 
 async def records(tx: Transaction, found: Sequence[Node], owning: Sequence[OwningEdge]) -> dict[UUID, Record]:
