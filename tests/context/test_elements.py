@@ -214,3 +214,18 @@ def test_tables_are_read_by_their_number_until_their_columns_are_too_many():
 
     assert reach(0) == reach(20) == DEFAULT.least + 150
     assert reach(999) == retrieval.MOST * DEFAULT.composition_cap // 1_000 + 1
+
+
+async def test_numbered_siblings_that_say_other_things_are_found_and_told_by_what_each_says(database: store.Database):
+    w = await shop(database)
+    towns = ("Berlin", "Paris")
+    plans = [world.table(f"plan_{n}", "id INTEGER", comment=f"Budget of {t}.") for n, t in enumerate(towns, 1)]
+    owned = [world.firm(f"n{n}", name="Nord", description="It makes gates.", tier=t) for n, t in enumerate(towns, 1)]
+    await w.write(*(op for table in plans for op in table), *owned)
+    await w.follow()
+
+    made = await compose(w, ANN, "which budget of Paris?", Scope(globs=("shop/**", "firms/n*")))
+
+    assert made.report.ranking[0].section == "Table#main:plan_2"
+    assert all(f"Budget of {town}." in made.text and f"tier: {town}" in made.text for town in towns)
+    assert "visits_{20260101-20260104}\nat TIMESTAMP" in made.text

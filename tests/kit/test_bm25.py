@@ -48,6 +48,9 @@ def test_documents_that_come_and_go_leave_what_packing_all_of_them_gives(
         for term in {t for d in documents for t in d}:
             assert ours.tf(term).tolist() == whole.tf(term).tolist()
         assert ours.scores(["gate", "a"]).tolist() == whole.scores(["gate", "a"]).tolist()
+        told = ours.contents().tolist()
+        held_alike = [[sorted(one) == sorted(other) for other in documents] for one in documents]
+        assert [[one == other for other in told] for one in told] == held_alike
 
 
 def packed(documents: list[list[str]]) -> bm25.Packed:

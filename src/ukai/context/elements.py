@@ -4,7 +4,7 @@ An element stands directly beneath a record that may be read too, and its type's
 has nothing beneath itself, no parts, and little to say: texts that are longer in the mean, and children that are too
 many, are read by themselves. Where the record above is hidden or gone, so is what it consists of. A record is searched,
 ranked, shown and left out with its elements: what finds a column has found its table. Numbered siblings that consist of
-things of the same names count once, as the first of them.
+things of the same names and say the same count once, as the first of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ukai.graph import schema
 from ukai.kit import bm25
 
 if TYPE_CHECKING:
-    pass
+    from numpy.typing import NDArray
 
 _NUMBER = re.compile(r"\d+")
 SHORT = 200
@@ -94,9 +94,10 @@ def _folded(view: View, below: Mapping[int, list[int]]) -> Folded:
     corpus, entries = view.corpus, view.entries
     owner, is_counted, first_of = np.arange(view.size), np.ones(view.size, np.bool_), dict[Hashable, int]()
     families: dict[int, list[int]] = {}
+    said = corpus.own.contents()
     for at in sorted(below):
         rows = below[at]
-        first = first_of.setdefault(_shape(view, at, rows), at)
+        first = first_of.setdefault(_shape(view, said, at, rows), at)
         families.setdefault(first, []).append(at)
         owner[[at, *rows]] = first
         is_counted[[at, *rows]] = first == at
@@ -147,10 +148,14 @@ def _folded(view: View, below: Mapping[int, list[int]]) -> Folded:
     )
 
 
-def _shape(view: View, at: int, rows: Sequence[int]) -> Hashable:
-    """Equal for numbered siblings that consist of things of the same names, as days of one log do."""
-    entry, names = view.entries[at], tuple(sorted(view.entries[r].path.rpartition("/")[2] for r in rows))
-    return _NUMBER.sub("0", entry.path), entry.type, names
+def _shape(view: View, said: NDArray[np.int64], at: int, rows: Sequence[int]) -> Hashable:
+    """Equal for numbered siblings that consist of things of the same names and say the same, as days of one log do.
+
+    What they say is told by its words in any order: exports list columns now so and now so.
+    """
+    entry, below = view.entries[at], (view.entries[r] for r in rows)
+    names = tuple(sorted((e.path.rpartition("/")[2], e.contents) for e in below))
+    return _NUMBER.sub("0", entry.path), entry.type, int(said[at]), names
 
 
 def _named(entry: Entry) -> bytes:

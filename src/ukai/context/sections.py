@@ -8,7 +8,8 @@ to others are never one section: the one would bring the other along.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from ukai.context import levels, subject
@@ -23,6 +24,7 @@ TOGETHER = 150
 for a question about one table is often one about the table beside it. Source of both: docs/design/composing.md."""
 SHARE = 3
 """And no section takes more than this part of a document. Source: docs/design/composing.md."""
+_NUMBER, _WORD = re.compile(r"\d+"), re.compile(r"\w+")
 
 
 @light.value
@@ -71,11 +73,30 @@ class Section:
 
 def units(items: Iterable[Item]) -> list[Unit]:
     """What is shown or left out as one, by place. Families: siblings with one schema and the same elements, or the same
-    text, have one body."""
-    families: dict[Hashable, list[Subject]] = {}
-    for s in subject.of(items):
-        families.setdefault(_family(s), []).append(s)
-    return [Unit(subjects=tuple(members), size=_size(members)) for members in families.values()]
+    text, that say the same have one body."""
+    found = (alike for members in _by(_family, subject.of(items)) for alike in _saying_the_same(members))
+    return [Unit(subjects=tuple(members), size=_size(members)) for members in found]
+
+
+def _by(key: Callable[[Subject], Hashable], subjects: Iterable[Subject]) -> Iterable[list[Subject]]:
+    found: dict[Hashable, list[Subject]] = {}
+    for s in subjects:
+        found.setdefault(key(s), []).append(s)
+    return found.values()
+
+
+def _saying_the_same(members: list[Subject]) -> Iterable[list[Subject]]:
+    return [members] if len(members) == 1 else _by(_said, members)
+
+
+def _said(s: Subject) -> Hashable:
+    """What its body says. Of what has elements, in whatever order, as exports list them; and where it has a number in
+    its name, as days of one log have, whichever numbers stand in what it says.
+    """
+    said = levels.body(s, levels.FULL)
+    if not s.elements:
+        return said
+    return tuple(sorted(_WORD.findall(_NUMBER.sub("0", said) if _NUMBER.search(s.name) else said)))
 
 
 def _size(members: Sequence[Subject]) -> int:

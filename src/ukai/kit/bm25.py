@@ -152,6 +152,15 @@ class Packed:
         first = np.concatenate([[True], np.diff(pairs) != 0])
         return np.bincount(pairs[first] % groups, minlength=groups).astype(float)
 
+    def contents(self) -> NDArray[np.int64]:
+        """A number for each document: equal for those that hold the same terms, each as often."""
+        found = np.zeros(self.size, np.int64)
+        for layer in self.layers:
+            terms, rows, counts = layer.of.entries()
+            row = layer.row[rows]
+            np.add.at(found, row[row >= 0], (terms * counts)[row >= 0])
+        return found
+
     def spliced(self, other: Packed, order: NDArray[np.int64]) -> Packed:
         """What `Packed` would make of the documents that `order` names: numbers of these, then of those of `other`."""
         made = object.__new__(Packed)
