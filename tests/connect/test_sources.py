@@ -12,6 +12,7 @@ import pytest
 
 from tests.connect import world
 from ukai import store
+from ukai.connect import markdown
 from ukai.connect.csv import Csv
 from ukai.connect.json import Json
 from ukai.connect.jsonl import Jsonl
@@ -20,6 +21,7 @@ from ukai.connect.markdown import Markdown
 from ukai.connect.source import Row, Site, Source, Unread
 from ukai.connect.sql import Sql
 from ukai.connect.sql_catalogue import COLUMNS, SqlCatalogue
+from ukai.kit import document
 
 SHOP = """
 create table customer (id integer primary key, name text not null, joined date, balance numeric(8, 2), photo blob);
@@ -86,6 +88,20 @@ def test_a_page_that_cannot_be_read_is_one_refused_row(tmp_path: Path, raw: byte
     assert isinstance(first, Unread)
     assert not first.ends
     assert isinstance(second, Row)
+
+
+def test_a_page_may_be_longer_than_a_file_of_the_workspace_and_has_a_limit_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    world.write(tmp_path, "x" * (document.MAX_BYTES + 1), "a.md")
+
+    (page,) = rows(Markdown(files="*.md"), tmp_path)
+    monkeypatch.setattr(markdown, "MAX_CELL", document.MAX_BYTES)
+    (refused,) = Markdown(files="*.md").items(Site(root=tmp_path))
+
+    assert len(page["body"]) == document.MAX_BYTES + 1
+    assert isinstance(refused, Unread)
+    assert refused.finding.code == "too_large"
 
 
 def test_a_list_in_a_file(tmp_path: Path):

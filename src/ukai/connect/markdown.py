@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
 from ukai.connect import files
-from ukai.connect.source import Item, Row, Site, Unread
+from ukai.connect.source import MAX_CELL, Item, Row, Site, Unread
 from ukai.graph import times
 from ukai.kit import document, shape
 
@@ -46,17 +46,18 @@ class Markdown:
 
 
 def _pages(name: str, path: Path) -> Iterator[Item]:
-    raw, at = path.read_bytes(), path.stat().st_mtime
+    with path.open("rb") as file:
+        raw, at = file.read(MAX_CELL + 1), path.stat().st_mtime
     yield _page(name, raw, times.written(datetime.fromtimestamp(at, UTC)))
 
 
 def _page(name: str, raw: bytes, modified: str) -> Item:
     front: dict[str, Any] = {}
     if raw.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
-        doc, findings = document.read_front_matter(raw, name=name)
+        doc, findings = document.read_front_matter(raw, name=name, most=MAX_CELL)
         text, front = (doc.body, cast("dict[str, Any]", doc.data)) if doc else (None, front)
     else:
-        text, findings = document.decode(raw, name=name)
+        text, findings = document.decode(raw, name=name, most=MAX_CELL)
     if text is None:
         stop = next(f for f in findings if f.severity == "error")
         return Unread(name, stop, raw.decode("utf-8", "surrogateescape"))

@@ -78,9 +78,9 @@ def read(raw: bytes, *, name: str) -> tuple[Document | None, list[Finding]]:
     return Document(name=name, data=data, marks=marks), findings
 
 
-def read_front_matter(raw: bytes, *, name: str) -> tuple[Document | None, list[Finding]]:
+def read_front_matter(raw: bytes, *, name: str, most: int = MAX_BYTES) -> tuple[Document | None, list[Finding]]:
     """A file that opens with `---`, YAML, `---`, and goes on in prose. The YAML must be a mapping."""
-    text, findings = decode(raw, name=name)
+    text, findings = decode(raw, name=name, most=most)
     if text is None:
         return None, findings
     lines = text.split("\n")
@@ -139,15 +139,15 @@ def read_front_matter(raw: bytes, *, name: str) -> tuple[Document | None, list[F
     return Document(name=name, data=data, marks=marks, body=body, body_line=end + 2), findings
 
 
-def decode(raw: bytes, *, name: str) -> tuple[str | None, list[Finding]]:
+def decode(raw: bytes, *, name: str, most: int = MAX_BYTES) -> tuple[str | None, list[Finding]]:
     """UTF-8 text with `\\n` line ends. A byte order mark is dropped with a note; other encodings are findings."""
-    if len(raw) > MAX_BYTES:
+    if len(raw) > most:
         return None, [
             Finding(
                 code="too_large",
                 where=f"{name}:1:1",
                 message="the file is too large to be read",
-                expected=f"at most {MAX_BYTES} bytes",
+                expected=f"at most {most} bytes",
                 received=f"{len(raw)} bytes",
                 hint="split the file",
             )
