@@ -54,18 +54,19 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
         titled = counted.title_field(record.fields)
         if titled and c.parent is None and not reading.is_name(record.fields[titled]):
             titled = ""  # the heading has its beginning alone
-        spoken = {titled, reading.about_access(kind), *[p.field for p in parts]}
         said = (record.path or "").rpartition("/")[2]  # by its name, which stands before the text
-        alone = [
-            p.text for p in parts if p.field != titled and p.text != said and not view.is_a_part(kind, p.field, p.part)
-        ]
+        spoken, texts = {titled, reading.about_access(kind)}, list[str]()
+        for p in parts:
+            spoken.add(p.field)
+            if p.field != titled and p.text != said and not view.is_a_part(kind, p.field, p.part):
+                texts.append(p.text)
         yield Item(
             id=name,
             path=record.path or "",
             kind=record.type,
             title=shown.title if c.parent is None else str(record.fields.get(titled, "")),
             parent=c.parent,
-            text=alone[0] if len(alone) == 1 else "\n".join(alone),
+            text="\n".join(texts),
             fields={k: v for k, v in record.fields.items() if k not in spoken and (v or v in (0, {}))},
             schema_hash=schema_hash,
             at=shown.at,

@@ -27,6 +27,7 @@ LEVELS = (IDENTITY, NAMES, TYPED, LEAD, MATCHED, TEXT, ELEMENTS, FULL)
 """From least to most. `none` stands in reports for what is not shown."""
 NONE = "none"
 _TYPES = ("data_type", "type")
+_WORD = re.compile(r"\w")
 LEADING = 160
 """Characters of the text at `lead`."""
 
@@ -74,8 +75,8 @@ def _typed(subject: Subject) -> str:
 def _more(element: Item) -> str:
     """What else its fields say."""
     said = ((k, v) for k, v in sorted(element.fields.items()) if k not in _TYPES)
-    stands = (element.path, element.title, element.text)
-    more = ", ".join(f"{k}: {structure.inset(plain(v))}" for k, v in said if not is_said(v, *stands))
+    stands = standing(element.path, element.title, element.text)
+    more = ", ".join(f"{k}: {structure.inset(plain(v))}" for k, v in said if not is_said(v, stands))
     return f" ({more})" if more else ""
 
 
@@ -132,7 +133,13 @@ def _spells(text: str, name: str, element: Item) -> bool:
 
 def _has(text: str, said: str) -> bool:
     """Whether it stands there as words of its own: there is no `id` in `paid`."""
-    return said in text and re.search(rf"(?<!\w){re.escape(said)}(?!\w)", text) is not None
+    at = text.find(said)
+    while at >= 0:
+        end = at + len(said)
+        if not _WORD.search(text[at - 1 : at] + text[end : end + 1]):
+            return True
+        at = text.find(said, at + 1)
+    return False
 
 
 def _full(subject: Subject, told: Collection[str]) -> str:
@@ -140,9 +147,9 @@ def _full(subject: Subject, told: Collection[str]) -> str:
     if not item.fields:
         return _behind(subject)
     lines: list[str] = []
+    stands = standing(item.path, item.title, item.lead, item.text)
     for key, value in sorted(item.fields.items()):
-        is_its_number = item.is_part and value == item.number[1]
-        if not (key in told or is_its_number or is_said(value, item.path, item.title, item.lead, item.text)):
+        if not (key in told or is_said(value, stands) or (item.is_part and value == item.number[1])):
             lines.append(f"{key}: {structure.inset(plain(value))}")
     if behind := _behind(subject):
         lines.append(behind)
@@ -155,12 +162,17 @@ def _behind(subject: Subject) -> str:
     return text if subject.item.is_part else structure.after_fields(text)
 
 
-def is_said(value: object, path: str, *others: str) -> bool:
-    """Whether a field needs no words of its own: its text is a segment of the path, or all that stands elsewhere.
+def standing(path: str, *others: str) -> Collection[str]:
+    """What needs no words of its own: the segments of a path, and all of what stands elsewhere.
 
-    A text that merely occurs somewhere says another thing there, and so does a number: 7 is no part of 2026-07.
+    What merely occurs somewhere says another thing there, and so does a number: 7 is no part of 2026-07.
     """
-    return isinstance(value, str) and (value in others or (value in path and value in path.split("/")))
+    return {*path.split("/"), *others}
+
+
+def is_said(value: object, stands: Collection[str]) -> bool:
+    """Whether a field's value is a text that `stands` already."""
+    return type(value) is str and value in stands
 
 
 def plain(value: object) -> str:

@@ -304,7 +304,7 @@ def _name(record: Record, kind: schema.Type | None) -> str:
 
 def is_name(value: str) -> bool:
     """Whether a record's name has all of it."""
-    return len(" ".join(value.split())) <= LONGEST_NAME
+    return len(value) <= LONGEST_NAME or len(" ".join(value.split())) <= LONGEST_NAME
 
 
 def _said_at(node: rows.Node, seen: Record) -> datetime | None:

@@ -92,7 +92,8 @@ def _shared(place: str, parts: Sequence[Item]) -> Iterator[str]:
     common = dict(parts[0].fields)
     for part in parts[1:]:
         common = {k: v for k, v in common.items() if k in part.fields and part.fields[k] == v}
-    yield from (k for k, v in sorted(common.items()) if not levels.is_said(v, place))
+    stands = levels.standing(place)
+    yield from (k for k, v in sorted(common.items()) if not levels.is_said(v, stands))
 
 
 def _speakers(parts: Sequence[Item]) -> Iterator[tuple[str, int]]:
