@@ -78,6 +78,16 @@ def test_a_long_question_counts_by_its_sentences_too():
     assert score.asked("Why did the rollout stall?") == ("Why did the rollout stall?",)
 
 
+def test_of_very_many_sentences_the_longest_are_asked_in_their_order():
+    short, long = "Open gate {n:03}, please.", "Open the northern gate of depot {n:03}, please."
+    said = [(long if n % 5 == 4 else short).format(n=n) for n in range(800)]
+
+    whole, *asked = score.asked(" ".join(said))
+
+    assert whole == " ".join(said)
+    assert asked == said[4::5][: score.MOST]
+
+
 def test_sentences_about_nothing_in_scope_do_not_drown_the_one_that_is():
     silent = np.zeros(50)
     asks, chats = np.full(50, 0.4), np.full(50, 0.02)

@@ -31,8 +31,9 @@ REACH = 550
 """Characters on either side of a part that are read with it, at least one neighbour."""
 FAR, ROUNDS = 0.05, 8
 """Share of a part's score that is the mean of its wider surroundings, and how many windows they reach either way."""
-SENTENCES = 2
-"""Of a long question, as many of its sentences count for a thing: those that it answers best."""
+SENTENCES, MOST = 2, 96
+"""Of a long question, as many of its sentences count for a thing, those that it answers best; and so many are asked at
+all, the longest, since each is a pass over the scope. Briefs of tau_banking have up to 91."""
 NEAREST, MANY = 0.95, 4
 """Of a brief of more than MANY sentences each weighs as much as it is near to what is in scope, at this quantile."""
 PLACE = 0.5
@@ -127,8 +128,11 @@ class Corpus:
 
 
 def asked(question: str) -> tuple[str, ...]:
-    """The whole question, then its sentences where several say something by themselves."""
-    found = tuple(s.strip() for s in _SENTENCE.split(question) if len(terms(s)) >= SHORTEST)
+    """The whole question, then its sentences where several say something by themselves: the longest, as they stand."""
+    found = [s.strip() for s in _SENTENCE.split(question) if len(terms(s)) >= SHORTEST]
+    if len(found) > MOST:
+        longest = sorted(range(len(found)), key=lambda n: -len(found[n]))[:MOST]
+        found = [found[n] for n in sorted(longest)]
     return (question, *found) if len(found) > 1 else (question,)
 
 
