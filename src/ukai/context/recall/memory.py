@@ -9,6 +9,7 @@ import numpy as np
 
 from ukai.context import score, sections
 from ukai.context.item import Item
+from ukai.context.layered import Vectors
 from ukai.context.render import document, templates
 from ukai.context.subject import Subject
 from ukai.kit import bm25
@@ -60,14 +61,16 @@ class Memory:
             size=size,
             group=group,
         )
-        self._meaning = score.meaning(self.corpus, embed([said(s) for s in subjects])) if embed and subjects else None
+        self._meaning = None
+        if embed and subjects:
+            self._meaning = Vectors(score.meaning(self.corpus, embed([said(s) for s in subjects])))
 
     def scores(self, question: str, embed: Embed | None) -> dict[str, float]:
         """Item id -> how well it answers; the members of a family share theirs."""
         asked = score.asked(question)
         cosines = None
         if embed is not None and self._meaning is not None:
-            cosines = [(self._meaning @ v).astype(float) for v in embed(asked)]
+            cosines = [self._meaning.times(v).astype(float) for v in embed(asked)]
         found = score.scores(self.corpus, [score.terms(a) for a in asked], cosines)
         return {u.id: round(float(s), 6) for u, s in zip(self.units, found, strict=True)}
 
