@@ -208,12 +208,16 @@ async def test_a_word_names_no_table_and_no_column_and_a_handle_does(database: s
 
 
 def test_tables_are_read_by_their_number_until_their_columns_are_too_many():
-    def reach(columns: int) -> int:
-        table = Candidate("Table#t", UUID(int=1), "", 1.0, (), size=2_000, bodies=1 + columns)
+    def reach(columns: int, size: int) -> int:
+        table = Candidate("Table#t", UUID(int=1), "", 1.0, (), size=size, bodies=1 + columns)
         return retrieval.within_reach([table] * 400, 15_000, DEFAULT)
 
-    assert reach(0) == reach(20) == DEFAULT.least + 150
-    assert reach(999) == retrieval.MOST * DEFAULT.composition_cap // 1_000 + 1
+    by_number = DEFAULT.least + 15_000 // DEFAULT.least_tokens
+
+    assert reach(0, 2_000) == reach(20, 400) == by_number
+    assert reach(20, 2_000) == retrieval.WIDE * 4 * 15_000 // 2_000 + 1
+    assert reach(20, 20_000) == DEFAULT.least
+    assert reach(999, 400) == retrieval.MOST * DEFAULT.composition_cap // 1_000 + 1
 
 
 async def test_numbered_siblings_that_say_other_things_are_found_and_told_by_what_each_says(database: store.Database):

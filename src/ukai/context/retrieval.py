@@ -16,8 +16,9 @@ import numpy as np
 from ukai.context.settings import Settings
 from ukai.context.strategies.asked import Asked, Candidate, Strategy
 
-MOST = 4
-"""Of bodies as many times the candidates of a composition are read, where some stand for many."""
+MOST, WIDE = 4, 2
+"""Of bodies as many times the candidates of a composition are read, where some stand for many; and of what stands for
+many what would fill the document as many times by names alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +138,9 @@ def whole(ask: Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
         of = () if c.part or not ask.wholes else ask.wholes.get(c.node, ())
         for entry, elements in of:
             result.append(c._replace(id=entry.id, node=entry.node))
-            result += [c._replace(id=e.id, node=e.node, why=(), parent=entry.id) for e in elements]
+            # Not `_replace`, which takes ten times as long: there are thousands.
+            told = (c.score, (), c.pinned, c.size, c.owned, entry.id, c.bodies)
+            result += [Candidate(e.id, e.node, c.part, *told) for e in elements]
         if not of:
             result.append(c)
     return result
@@ -147,16 +150,19 @@ def within_reach(candidates: Sequence[Candidate], tokens: int, settings: Setting
     """How many of `candidates`, best first, are worth reading for a document of so many tokens.
 
     What was `given` takes no room: it is read to see whether it still says the same. A table counts as one, for its
-    name or those of its columns may be all that stands: what bounds the work are the bodies that come with it.
+    name or those of its columns may be all that stands: what bounds the work are these names, which are its size, and
+    the bodies that come with it.
     """
     least = settings.least + tokens // settings.least_tokens
-    room, filled, read = 4 * settings.room * tokens, 0, 0
+    room, filled, named, read = 4 * settings.room * tokens, 0, 0, 0
     for number, c in enumerate(candidates):
-        if (filled > room and number >= least) or read > MOST * settings.composition_cap:
+        is_full = (filled > room and number >= least) or (named > WIDE * room and number >= settings.least)
+        if is_full or read > MOST * settings.composition_cap:
             return number
         if c.id in given:
             least += 1
         else:
             filled += c.size
+            named += c.size if c.bodies > 1 else 0
         read += c.bodies
     return len(candidates)
