@@ -157,6 +157,7 @@ async def test_what_a_record_leads_to_and_is_not_seen_is_not_read_to_follow_a_ch
         "what it leads to and is seen": [world.change("Firm#birch", tier="other")],
         "what it leads to goes": [world.change("Firm#birch", owner=BEN)],
         "what leads to it comes": world.memo("n", "alder", "A new one."),
+        "another one changes": [world.change("Firm#free", tier="other")],  # so that the feed names it no more
         "what it leads to, and much that is hidden, too, comes": [world.change("Firm#cedar", owner=ANN)],
         "it goes": [world.change("Firm#alder", owner=BEN)],
         "it comes": [world.change("Firm#alder", owner=ANN)],
