@@ -189,3 +189,18 @@ def test_a_fault_of_ours_is_one_document_too(here, monkeypatch: pytest.MonkeyPat
 
     assert [(f["code"], f["severity"]) for f in document["findings"]] == [("internal_error", "error")]
     assert "a wire is loose" in document["findings"][0]["message"]
+
+
+def test_what_steers_a_terminal_does_so_nowhere(capsys: pytest.CaptureFixture[str]):
+    evil = "a\x1b]0;owned\x07b\x9b2Jc\u202ed"
+
+    def broken() -> None:
+        raise RuntimeError(evil)
+
+    output.guarded(broken, [])
+    output.live(quiet=False)(f"{evil}: 3")
+    output.emit({"text": evil}, as_json=True, text="")
+
+    said = capsys.readouterr()
+    assert all(sign not in said.out + said.err for sign in "\x1b\x07\x9b\u202e")
+    assert json.loads(said.out) == {"text": evil}

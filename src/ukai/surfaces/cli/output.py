@@ -41,7 +41,8 @@ def emit(value: Any, *, as_json: bool, text: str) -> None:
     if as_json:
         document = json.dumps(value, ensure_ascii=False, indent=2, default=canonical.shown)
         # A file's name may be no UTF-8: half of a surrogate pair is no character, and the document has to be one.
-        sys.stdout.write(document.encode("utf-8", "replace").decode() + "\n")
+        document = document.encode("utf-8", "replace").decode()
+        sys.stdout.write(_STEERING.sub(lambda m: f"\\u{ord(m[0]):04x}", document) + "\n")  # the same document
     elif text:
         sys.stdout.write(visible(text if text.endswith("\n") else text + "\n"))
 
@@ -57,7 +58,7 @@ def visible(text: str) -> str:
 def progress(message: str, *, quiet: bool = False) -> None:
     """A line on stderr, when a person looks on."""
     if not quiet and sys.stderr.isatty():
-        sys.stderr.write(message + "\n")
+        sys.stderr.write(visible(message + "\n"))
 
 
 def live(*, quiet: bool) -> Callable[[str], None]:
@@ -70,9 +71,9 @@ def live(*, quiet: bool) -> Callable[[str], None]:
     def show(message: str) -> None:
         stage = message.rpartition(":")[0] or message
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r\033[K{message}")
+            sys.stderr.write(f"\r\033[K{visible(message)}")
         elif stage != last[0]:
-            sys.stderr.write(f"{stage} ...\n")
+            sys.stderr.write(visible(f"{stage} ...\n"))
         last[0] = stage
         sys.stderr.flush()
 
@@ -88,7 +89,7 @@ def embed(workspace: Path, *, as_json: bool, quiet: bool) -> None:
     said = asyncio.run(following.caught_up(workspace, live(quiet=quiet or as_json)))
     emit(None, as_json=False, text="")  # no progress is left on a terminal
     if said and not quiet:
-        typer.echo(said, err=True)
+        typer.echo(visible(said), err=True)
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
@@ -153,7 +154,7 @@ def _fault(fault: Exception, *, as_json: bool) -> int:
     """A fault of ours: where it came from is for people; the one document says that it was one."""
     if os.environ.get("UKAI_DEBUG"):
         traceback.print_exception(fault)
-    sys.stderr.write(f"internal error: {type(fault).__name__}: {fault}\nSet UKAI_DEBUG=1 to see where.\n")
+    sys.stderr.write(visible(f"internal error: {type(fault).__name__}: {fault}\nSet UKAI_DEBUG=1 to see where.\n"))
     if as_json:
         message = f"internal error: {type(fault).__name__}: {fault}"
         found = Finding(code="internal_error", where="", message=message, hint="Set UKAI_DEBUG=1 to see where")
