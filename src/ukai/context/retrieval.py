@@ -16,7 +16,7 @@ import numpy as np
 from ukai.context.settings import Settings
 from ukai.context.strategies.asked import Asked, Candidate, Strategy
 
-MOST, WIDE = 4, 2
+MOST, WIDE = 4, 3
 """Of bodies as many times the candidates of a composition are read, where some stand for many; and of what stands for
 many what would fill the document as many times by names alone."""
 
