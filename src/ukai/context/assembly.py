@@ -176,7 +176,7 @@ def again(
     changed, put_aside = _quoted(said, ref)
     by_id = {i.id: i for i in (*items, *changed)}
     units = [
-        sections.Unit(subjects=tuple([_subject(by_id, id, place, elements) for id, elements in members]))
+        sections.Unit(subjects=tuple([_subject(by_id, place, id, elements) for id, elements in members]))
         for place, members in outline.units
     ]
     bodies, same = templates.Bodies(shelf), _same(given, (s for u in units for s in u.subjects))
@@ -199,8 +199,8 @@ def _same(given: Given, subjects: Iterable[Subject]) -> dict[str, str]:
     return {id: level for id, (body, level), s in known if _hash(s) == body}
 
 
-def _subject(items: Mapping[str, Item], id: str, place: str, elements: Sequence[str]) -> Subject:
-    return Subject(item=items[id], place=place, elements=tuple([items[e] for e in elements]))
+def _subject(items: Mapping[str, Item], place: str, id: str, elements: Sequence[str]) -> Subject:
+    return Subject(item=items[id], place=place, elements=tuple([items[e] for e in elements]) if elements else ())
 
 
 def _outline(made: cut.Cut, quoted: frozenset[str]) -> Outline:

@@ -46,8 +46,16 @@ class CompiledScope:
     """All of them hold: the agent's, then the skill's. None at all: nothing is covered."""
 
     def narrowed(self, scope: Scope) -> CompiledScope:
-        """The part of it that `scope` covers, too."""
-        return CompiledScope(rights=self.rights, edges=self.edges, scopes=(*self.scopes, scope))
+        """The part of it that `scope` covers, too. Compiled once: a turn composes several times."""
+        found = self._narrowed.get(scope)
+        if found is None:
+            found = CompiledScope(rights=self.rights, edges=self.edges, scopes=(*self.scopes, scope))
+            self._narrowed[scope] = found
+        return found
+
+    @cached_property
+    def _narrowed(self) -> dict[Scope, CompiledScope]:
+        return {}
 
     @cached_property
     def key(self) -> str:

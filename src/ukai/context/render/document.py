@@ -394,14 +394,16 @@ class Page:
 
     def _section(self, units: Sequence[Unit]) -> str:
         pointed = self._pointed.get(units[0].place, {})
-        units = [u for u in units if u.id not in pointed]
-        listed = [u for u in units if self.levels[u.id] == levels.IDENTITY]
-        lines = [_pointing(pointed)]
-        for u in sorted((u for u in units if self.levels[u.id] != levels.IDENTITY), key=_natural):
-            lines.append(self._number(u) + self._standing(u, self.levels[u.id]))
-        if listed:
-            names = "".join(self._layout.block(u, levels.IDENTITY) for u in sorted(listed, key=_natural))
-            lines.append(f"{structure.ALSO}{names.removesuffix(', ')}\n")
+        lines, names = [_pointing(pointed)] if pointed else [], list[str]()
+        for u in sorted(units, key=_natural) if len(units) > 1 else units:
+            if u.id in pointed:
+                continue
+            if (level := self.levels[u.id]) == levels.IDENTITY:
+                names.append(self._layout.block(u, level))
+            else:
+                lines.append(self._number(u) + self._standing(u, level))
+        if names:
+            lines.append(f"{structure.ALSO}{''.join(names).removesuffix(', ')}\n")
         return "".join(lines)
 
     def _number(self, unit: Unit) -> str:
@@ -419,8 +421,6 @@ class Page:
 
 def _pointing(units: Mapping[str, Unit]) -> str:
     """The line of what the conversation was given."""
-    if not units:
-        return ""
     return f"{structure.GIVEN}{naming.pointers(s.item.id for u in units.values() for s in u.subjects)}\n"
 
 
