@@ -202,10 +202,16 @@ class _Call:
             self.secret = await self.kept.secret(tx)
             items = await bodies.fetch(tx, self.scope, self.library, drawn.wanted)
             self._took("bodies")
-            if len(items) < len(drawn.wanted) or not await self.kept.hold(tx, answers):
+            if len(items) < len(drawn.wanted):
                 return None
+            held = asyncio.ensure_future(self.kept.hold(tx, answers))
+            try:
+                await asyncio.sleep(0)  # it is asked now, and answered while the text is written
+                made = self._again(drawn, items)
+            finally:
+                is_true = await held
             self._took("view")
-            return self._again(drawn, items)
+        return made if is_true else None
 
     async def _anew(self, db: store.Database) -> Made:
         async with self.kept.line.place(), db.snapshot() as tx:
