@@ -7,42 +7,35 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from hashlib import blake2b
-from hmac import compare_digest
 
 from ukai.kit import ids
 
-SIZE = 16
-"""Bytes of each third: what makes it another one each time, the place, and what proves that it was given out here."""
+NONCE = 12
+"""Bytes that make it another one each time: what AES-GCM asks for."""
+NUMBER = 8
+"""Bytes of each number of a place."""
 
 Position = tuple[int, int]
 """Transaction and change."""
 
 
 def sealed(position: Position, *, secret: bytes, entropy: ids.Entropy) -> str:
-    """The position as nobody reads it without the deployment's secret."""
-    nonce = entropy(SIZE)
-    plain = b"".join(number.to_bytes(SIZE // 2, "big") for number in position)
-    said = _over(plain, _made(secret, nonce, b"place"))
-    return urlsafe_b64encode(nonce + said + _made(secret, nonce + said, b"proof")).decode()
+    """The position as nobody reads it without the deployment's secret of 32 bytes."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    nonce = entropy(NONCE)
+    plain = b"".join(number.to_bytes(NUMBER, "big") for number in position)
+    return urlsafe_b64encode(nonce + AESGCM(secret).encrypt(nonce, plain, None)).decode()
 
 
 def opened(text: str, *, secret: bytes) -> Position | None:
     """The position; None where it was not sealed with this secret, or is not as it was given out."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
     try:
         raw = urlsafe_b64decode(text.encode())
-    except (binascii.Error, UnicodeEncodeError):
+        plain = AESGCM(secret).decrypt(raw[:NONCE], raw[NONCE:], None)
+    except (binascii.Error, UnicodeEncodeError, InvalidTag, ValueError):  # the last: too short for a nonce
         return None
-    nonce, said, proof = raw[:SIZE], raw[SIZE : 2 * SIZE], raw[2 * SIZE :]
-    if not compare_digest(proof, _made(secret, nonce + said, b"proof")):
-        return None
-    plain = _over(said, _made(secret, nonce, b"place"))
-    return int.from_bytes(plain[: SIZE // 2]), int.from_bytes(plain[SIZE // 2 :])
-
-
-def _made(secret: bytes, of: bytes, what: bytes) -> bytes:
-    return blake2b(of, key=secret, person=what, digest_size=SIZE).digest()
-
-
-def _over(one: bytes, other: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(one, other, strict=False))
+    return int.from_bytes(plain[:NUMBER], "big"), int.from_bytes(plain[NUMBER:], "big")
