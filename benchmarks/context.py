@@ -40,7 +40,7 @@ from ukai.context.counted import counted
 from ukai.context.passages import Passage
 from ukai.context.reader import Reader
 from ukai.context.reading import Library
-from ukai.context.rows import compositions
+from ukai.context.rows import compositions, embedded
 from ukai.context.settings import Settings
 from ukai.gate import domains
 from ukai.gate.author import Author
@@ -325,7 +325,7 @@ async def _copied(tx: store.Transaction, pages: Sequence[dict[str, Any]], vector
         "on conflict do nothing",
         (model, list(by_content), list(by_content.values())),
     )
-    await rows.reach(tx, model, await tx.value("select arrived from passage_cursor"))
+    await embedded.reach(tx, model, await tx.value("select arrived from passage_cursor"))
 
 
 def questions(seed: int, count: int) -> list[str]:

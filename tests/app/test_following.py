@@ -14,7 +14,8 @@ import pytest
 from tests.app import test_ask
 from tests.context.world import Hashed
 from ukai.app import context, engine, following
-from ukai.context import index, rows
+from ukai.context import index
+from ukai.context.rows import embedded
 from ukai.llm.cache import Cache
 
 root, company = test_ask.root, test_ask.opened
@@ -58,10 +59,10 @@ async def test_a_server_embeds_all_that_waits_and_the_document_says_until_then_t
 
 async def test_what_one_process_embeds_another_leaves_to_it(opened: engine.Engine):
     async with opened.db.statements() as line:
-        assert await rows.lock_embedding(line)
+        assert await embedded.lock_embedding(line)
         assert not await opened.catch_up_alone()
         assert await left(opened) > 0
-        await rows.unlock_embedding(line)
+        await embedded.unlock_embedding(line)
 
     assert await opened.catch_up_alone()
     assert await left(opened) == 0

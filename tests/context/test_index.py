@@ -11,7 +11,7 @@ import pytest
 from tests.context import world
 from ukai import gate, store
 from ukai.context import index, rows
-from ukai.context.rows import views
+from ukai.context.rows import embedded, views
 from ukai.gate import feed
 
 
@@ -197,7 +197,7 @@ async def test_embedding_stops_at_its_limit_and_goes_on_where_it_stopped(databas
     rest = await index.embed(database, w.cache, progress=reported.append)
 
     async with database.snapshot() as tx:
-        assert await rows.waiting(tx, "hashed", 10) == []
+        assert await embedded.waiting(tx, "hashed", 10) == []
         assert await tx.value("select count(*) from embedding") == 6
     assert (first, rest) == (2, 8)
     assert reported == sorted(reported)
@@ -227,12 +227,12 @@ async def test_texts_from_before_texts_were_numbered_keep_their_vectors_and_thos
     await index.catch_up(database, w.types)
 
     async with database.snapshot() as tx:
-        assert await rows.count_without_vector(tx, "hashed", 9) == 2
-        assert [text for _, text in await rows.waiting(tx, "hashed", 9)] == ["Waiting."]
-        assert await rows.reached(tx, "hashed") == 0
+        assert await embedded.count_without_vector(tx, "hashed", 9) == 2
+        assert [text for _, text in await embedded.waiting(tx, "hashed", 9)] == ["Waiting."]
+        assert await embedded.reached(tx, "hashed") == 0
     assert await index.embed_few(database, w.cache, limit=1, among=2) == 1
     async with database.snapshot() as tx:
-        assert [text for _, text in await rows.waiting(tx, "hashed", 9)] == ["New."]
+        assert [text for _, text in await embedded.waiting(tx, "hashed", 9)] == ["New."]
     assert await index.embed(database, w.cache) == 1
     assert await index.waiting(database, w.cache) == 0
 

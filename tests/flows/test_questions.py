@@ -14,6 +14,7 @@ from benchmarks import ask
 from tests.flows import company
 from ukai.app import engine
 from ukai.context import rows
+from ukai.context.rows import embedded
 from ukai.llm import minilm
 
 ACCOUNTS = ("quillon", "tarn", "osprey")
@@ -30,12 +31,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def url(postgres_url: str, _template: str, home: Path) -> Iterator[str]:
     """The company with the passages of three accounts embedded: all of them would take a minute of two cores."""
     made = company.database(postgres_url, _template)
-    company.loaded(made, home, embedded, accounts=40)
+    company.loaded(made, home, partly_embedded, accounts=40)
     yield made
     company.dropped(postgres_url, made)
 
 
-async def embedded(opened: engine.Engine) -> None:
+async def partly_embedded(opened: engine.Engine) -> None:
     await opened.catch_up(embed=0)
     agent = opened.agent("deal-coach")
     reader = opened.reader(agent, opened.rights(agent, "mira@harbor-apis.example", "cli"))
@@ -47,7 +48,7 @@ async def embedded(opened: engine.Engine) -> None:
         owned = set(await rows.under(tx, ("true", []), keys, reader.owning, 5_000))
     await opened.cache.embed_cached(opened.db, [f.text for f in found if f.node in owned])
     async with opened.db.transaction() as tx:  # embedding has come to all of them, as far as anybody is told
-        await rows.reach(tx, opened.cache.embedder.model_id, await tx.value("select arrived from passage_cursor"))
+        await embedded.reach(tx, opened.cache.embedder.model_id, await tx.value("select arrived from passage_cursor"))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from ukai.app import company, demo, engine
 from ukai.context import rows as context_rows
 from ukai.context.reader import Reader
+from ukai.context.rows import embedded
 
 README = Path(__file__).parents[2] / "README.md"
 OPEN, CLOSE = "<!-- demo: tests/flows/test_readme.py regenerates what stands below -->", "<!-- /demo -->"
@@ -52,4 +53,4 @@ async def embed_what_quillon_says() -> None:
         await opened.cache.embed_cached(opened.db, [str(r[0]) for r in rows])
         async with opened.db.transaction() as tx:  # embedding has come to all of them, as far as anybody is told
             last = await tx.value("select arrived from passage_cursor")
-            await context_rows.reach(tx, opened.cache.embedder.model_id, last)
+            await embedded.reach(tx, opened.cache.embedder.model_id, last)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ukai import store
 from ukai.context import counted, names, passages, rows
+from ukai.context.rows import embedded
 from ukai.context.rows import views as listing
 from ukai.context.settings import DEFAULT
 from ukai.graph import schema
@@ -105,12 +106,12 @@ async def embed(db: store.Database, cache: Cache, *, limit: int | None = None, p
     while limit is None or done < limit:
         size = EMBED if limit is None else min(EMBED, limit - done)
         async with db.transaction() as tx:
-            waiting = await rows.waiting(tx, cache.embedder.model_id, size)
+            waiting = await embedded.waiting(tx, cache.embedder.model_id, size)
         await cache.embed_cached(db, [text for _, text in waiting])
         last = waiting[-1][0] if waiting else 0
         if last or not waiting:
             async with db.transaction() as tx:
-                await rows.reach(tx, cache.embedder.model_id, last)
+                await embedded.reach(tx, cache.embedder.model_id, last)
         if not waiting:
             break
         done += len(waiting)
@@ -125,7 +126,7 @@ async def _mend(db: store.Database, cache: Cache) -> None:
     """Texts whose stored vectors were met and are none get others."""
     if broken := cache.broken():
         async with db.transaction() as tx:
-            texts = await rows.texts_of(tx, broken)
+            texts = await embedded.texts_of(tx, broken)
         await cache.embed_cached(db, texts)
 
 
@@ -135,18 +136,18 @@ async def embed_alone(db: store.Database, cache: Cache, *, progress: Progress | 
     Cut off at any moment it loses the batch under way, and whoever comes next goes on behind the last one.
     """
     async with db.statements() as line:
-        if not await rows.lock_embedding(line):
+        if not await embedded.lock_embedding(line):
             return None
         try:
             return await embed(db, cache, progress=progress)
         finally:
-            await rows.unlock_embedding(line)
+            await embedded.unlock_embedding(line)
 
 
 async def waiting(db: store.Database, cache: Cache, *, most: int = 10_000) -> int:
     """How many passages have no vector yet, counted up to `most`."""
     async with db.transaction() as tx:
-        return await rows.count_without_vector(tx, cache.embedder.model_id, most)
+        return await embedded.count_without_vector(tx, cache.embedder.model_id, most)
 
 
 async def index_vectors(db: store.Database, cache: Cache, *, above: int = DEFAULT.exact) -> int:
@@ -181,7 +182,7 @@ async def embed_few(
     """Embed up to `limit` passages where at most `among` have no vector; more are a job of their own."""
     await _mend(db, cache)
     async with db.transaction() as tx:
-        missing = await rows.count_without_vector(tx, cache.embedder.model_id, among + 1)
+        missing = await embedded.count_without_vector(tx, cache.embedder.model_id, among + 1)
     return await embed(db, cache, limit=limit, progress=progress) if 0 < missing <= among else 0
 
 

@@ -21,6 +21,7 @@ from ukai.access import ALL, Record
 from ukai.context import names, rows
 from ukai.context.counted import TITLES
 from ukai.context.reader import Reader
+from ukai.context.rows import embedded
 from ukai.graph import schema
 from ukai.kit import bm25, words
 from ukai.llm.cache import Cache
@@ -185,7 +186,7 @@ async def _cosine(
         _log.warning("search by words alone: the embedder raised %s", type(error).__name__)
         return np.zeros(len(found))
     known = (await cache.look_up(tx, [f.text for f in found])).vectors.astype(float)
-    reached = await rows.reached(tx, cache.embedder.model_id)
+    reached = await embedded.reached(tx, cache.embedder.model_id)
     # Also one that is known of an equal text, which may be hidden, waits until embedding comes to it.
     return np.where([f.arrived <= reached for f in found], known @ question, 0.0)
 

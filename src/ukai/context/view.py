@@ -25,6 +25,7 @@ from ukai.access import ALL, Fields, Record
 from ukai.context import counted, rows, score
 from ukai.context.clause import CompiledScope
 from ukai.context.layered import Names, Vectors
+from ukai.context.rows import embedded
 from ukai.context.rows import views as listing
 from ukai.graph import schema
 from ukai.kit import bm25, handle
@@ -246,7 +247,7 @@ async def with_vectors(tx: store.Transaction, view: View, cache: Cache) -> View:
     Nothing is known of an item to which embedding has not come, also where vectors are there for its texts: then others
     have texts that equal them, and nobody is told of these.
     """
-    reached = await rows.reached(tx, cache.embedder.model_id)
+    reached = await embedded.reached(tx, cache.embedder.model_id)
     again = np.arange(view.size)
     if view.vectors is not None:
         due = [row for row in view.waiting if view.arrived[row] <= reached]

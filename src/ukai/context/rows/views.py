@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from ukai.access import OwningEdge
-from ukai.context.rows import Clause, below, filtering, reached, scanned, those
+from ukai.context.rows import Clause, below, embedded, filtering, scanned, those
 from ukai.store import Transaction
 
 GRAPH = 1_000
@@ -307,7 +307,7 @@ async def without_vector(
         "select p.node, p.part, e.vector from passage p join embedding e on e.model = %s and e.content = p.content "
         "left join passage_vector v on v.node = p.node and v.part = p.part "
         "where v.node is null and (p.node, p.part) > (%s, %s) and p.arrived <= %s order by p.node, p.part limit %s",
-        (model, *after, await reached(tx, model), limit),
+        (model, *after, await embedded.reached(tx, model), limit),
     )
     return [(r[0], str(r[1]), r[2]) for r in found]
 
