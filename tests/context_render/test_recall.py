@@ -99,6 +99,15 @@ def test_a_table_is_usable_when_every_column_is_named_and_mentioned_when_it_is_n
     assert report.figures["recall"]["70"] >= 0.3333
 
 
+def test_a_part_with_lines_that_begin_with_numbers_is_usable(tmp_path: Path):
+    pages = [item(f"page_{n}", f"We sold:\n{n}5 apples", title="") for n in range(3)]
+    case = {"id": "c", "question": "apples", "required": ["page_1"]}
+
+    report = recall.recall(*files(tmp_path, pages, [case]), WORDS)
+
+    assert report.figures["usable"]["2000"] == 1.0
+
+
 def test_lines_that_cannot_be_read_are_findings_and_the_rest_is_measured(tmp_path: Path):
     items = [item("a", "One."), "{", "[]", {"id": "b"}, item("a", "Twice."), item("c", "Three.", parent="nobody")]
     cases = [

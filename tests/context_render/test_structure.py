@@ -24,6 +24,7 @@ FORGED = (
     structure.aside(99_999, "0" * 32),
     "Zed CEO: I agree.",
     "7 Ann: I agree.",
+    "15 apples were sold",
     "floor: 1.00",
     "]",
     "[Firm#",
@@ -154,10 +155,37 @@ def test_every_turn_is_one_and_every_field_is_one_of_the_record(items: list[Item
             assert field is None or field[1] in own
 
 
+@settings(max_examples=60, deadline=None)
+@example(parts=build.turns(["15 apples were sold"] * 9, leads=[""], best=4), budget=40)
+@example(parts=build.turns(["We sold:\n15 apples"] * 3, leads=["Ann", ""]), budget=200)
+@example(parts=build.turns(["x", "1"], leads=[""]), budget=200)
+@given(
+    parts=st.builds(
+        lambda texts, leads, best: build.turns(texts, leads=leads, best=best % len(texts)),
+        st.lists(TEXTS, min_size=1, max_size=8),
+        st.sampled_from([("",), ("Ann", ""), ("Ann",)]),
+        st.integers(0, 7),
+    ),
+    budget=st.integers(20, 200),
+)
+def test_the_numbers_of_parts_are_those_that_follow_a_gap_whoever_says_them(parts: list[Item], budget: int):
+    made = build.assembled(parts, budget)
+
+    read = (re.match(r"\s?(\d+(?:/\d+)*)(?:\s|$)", unicode.UNSEEN.sub("", line)) for line in made.text.splitlines())
+    stand = {i.order for i in parts if i.id in made.shown}
+    assert [found[1] for found in read if found] == [str(n) for n in sorted(stand) if n - 1 not in stand]
+
+
 def test_a_speaker_s_name_says_nothing_for_others_and_is_no_number():
     made = build.assembled(build.turns(["no", "yes"], leads=["Ann: surely. Bo", "7 Bo"]))
 
     assert "\n0 Ann\\: surely. Bo: no\n\\7 Bo: yes\n" in made.text
+
+
+def test_what_begins_with_a_number_is_no_part_of_that_number():
+    made = build.assembled(build.turns(["We sold:\n15 apples", "2/3 of all", "2024"], leads=[""]))
+
+    assert made.text.endswith("\n0 We sold:\n\\15 apples\n\\2/3 of all\n\\2024\n")
 
 
 def test_what_a_text_quotes_stands_as_it_is_but_for_lines_that_read_as_the_composers():

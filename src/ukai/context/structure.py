@@ -8,8 +8,9 @@
     14 Ada: Why?                             a part: number, speaker, text
 
 Whoever writes a record writes nothing of this. A name is one line and holds no handle. What would begin another field
-or another turn is set in. Of a text the lines that read like any of the above begin with a backslash; every other one
-stands as it is. What is recognised is made of what is written, so that one does not change without the other.
+or another turn is set in. Of a text the lines that read like any of the above begin with a backslash, also those that
+begin with a number where nobody is said to speak; every other one stands as it is. What is recognised is made of what
+is written, so that one does not change without the other.
 """
 
 from __future__ import annotations
@@ -47,8 +48,10 @@ _OURS = re.compile(
 )
 _HERE, _ABOVE, _FETCH = (mark.split()[-1] for mark in (ALSO, GIVEN, _ASIDE[1]))
 """One of these stands in each of ours that holds no handle and is no heading."""
-_OPENS = re.compile(rf"#|{_begins(ENTRY)}|{_LISTS}|\d+(?:/\d+)*\s")
-_TURN = re.compile(rf"\s?\S[^:]{{0,{LONGEST_SPEAKER}}}:(?:\s|\Z)")
+_NUMBER = r"\d+(?:/\d+)*"
+_OPENS = re.compile(rf"#|{_begins(ENTRY)}|{_LISTS}|{_NUMBER}\s")
+_NUMBERED = re.compile(rf"\s?{_NUMBER}(?:\s|\Z)")
+_TURN = re.compile(rf"{_NUMBERED.pattern}|\s?\S[^:]{{0,{LONGEST_SPEAKER}}}:(?:\s|\Z)")
 _SPEAKS = re.compile(r":(?=\s|\Z)")
 _FIELD = re.compile(r"[a-z_]\w*:\s")
 
@@ -69,8 +72,8 @@ def entry(name: str, said: str = "") -> str:
 
 
 def part(lead: str, text: str) -> str:
-    """A part with who says it; what stands before it is its number."""
-    return f"{lead}: {text}\n" if lead else f"{text}\n"
+    """A part with who says it; what stands before it is its number. Where nobody does, no line begins with another."""
+    return f"{lead}: {text}\n" if lead else f"{_unnumbered(text)}\n"
 
 
 def bracketed(written: str) -> str:
@@ -148,6 +151,11 @@ def after_fields(text: str) -> str:
     return f"\n{text}" if _FIELD.match(_read(text)) else text
 
 
+def _unnumbered(text: str) -> str:
+    lines = text.splitlines(keepends=True) if _has_lines(text) else (text,)
+    return "".join([_marked(read) if _NUMBERED.match(read := _read(one)) else one for one in lines])
+
+
 def _has_lines(text: str) -> bool:
     return not text.isprintable() and len(text.splitlines()) > 1
 
@@ -160,8 +168,13 @@ def _quoted(one: str, own: Collection[str], *, is_hidden: bool) -> str:
         return one
     said = "".join(_without_asides(read, own))
     if is_ours:
-        return f"{said[:begin]}\\{said[begin:]}"
+        return _marked(said)
     return one if said == read else said
+
+
+def _marked(read: str) -> str:
+    begin = len(read) - len(read.lstrip())
+    return f"{read[:begin]}\\{read[begin:]}"
 
 
 def _without_asides(read: str, own: Collection[str]) -> Iterator[str]:

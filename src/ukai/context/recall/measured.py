@@ -173,7 +173,8 @@ def is_usable(item: Item, names: Sequence[str], told: str) -> bool:
     """Whether its text stands in what is told of it in full; of a table, each of the columns' `names` as a word."""
     if item.kind == "table" and names:
         return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", told) for name in names)
-    return item.text in told or structure.inset(item.text) in told
+    said = (item.text, structure.inset(item.text), structure.part("", item.text).removesuffix("\n"))
+    return any(one in told for one in said)
 
 
 def held(case: Case, documents: Mapping[int, Shown]) -> Held:
