@@ -235,6 +235,48 @@ async def test_a_document_that_was_made_before_is_written_out_again_of_words_tha
     assert len({c.document for c in await saved_of(w, first, again)}) == 1
 
 
+@pytest.mark.parametrize("tier", ["gold and more", "g"])
+async def test_a_document_that_was_made_of_other_values_is_not_written_out_again(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch, tier: str
+):
+    """Even where the store says that nothing has changed: from where to where is true of the same values alone."""
+    w = await company(database)
+    await compose(w)
+    stored = bodies.stored
+
+    async def with_another(tx: store.Transaction, scope: Any, nodes: Sequence[Any]) -> list[rows.Node]:
+        found = await stored(tx, scope, nodes)
+        return [replace(n, fields={**n.fields, "tier": tier}) if n.handle == "Firm#alder" else n for n in found]
+
+    monkeypatch.setattr(bodies, "stored", with_another)
+    again = await compose(w)
+    cache._OF.pop(database)  # pyright: ignore[reportPrivateUsage]
+    anew = await compose(w)
+
+    assert f"tier: {tier}\n" in again.text
+    assert again.text == anew.text
+
+
+async def test_what_stands_there_by_its_id_alone_is_asked_for_again_too(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await company(database)
+    await w.write(*world.table("orders"), *world.table("returns"))
+    await w.follow()
+    shop: dict[str, Any] = {"question": "Which orders?", "scope": Scope(globs=("shop/**",))}
+    first = await compose(w, MIRA, **shop)
+    stored = bodies.stored
+
+    async def without_orders(tx: store.Transaction, scope: Any, nodes: Sequence[Any]) -> list[rows.Node]:
+        return [n for n in await stored(tx, scope, nodes) if n.key != "main:orders"]
+
+    monkeypatch.setattr(bodies, "stored", without_orders)
+    denied = await compose(w, MIRA, **shop)
+
+    assert ("orders" in first.text, "returns" in first.text) == (True, True)
+    assert ("orders" in denied.text, "returns" in denied.text) == (False, True)
+
+
 async def saved_of(w: world.World, *made: context.Composition) -> list[compositions.Saved]:
     async with w.db.transaction() as tx:
         found = [await compositions.saved(tx, m.id) for m in made]

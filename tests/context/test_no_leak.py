@@ -172,8 +172,8 @@ def forget_the_exit_filter(patch: pytest.MonkeyPatch) -> None:
         return {
             n.id: reading.Shown(
                 record=Record(type=n.type, key=n.key, path=n.path, fields=n.fields, readers=n.readers),
-                title=n.key,
-                at=None,
+                node=n,
+                types=library.types,
             )
             for n in nodes
         }

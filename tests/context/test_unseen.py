@@ -367,7 +367,7 @@ async def test_a_reference_is_not_to_be_computed_from_what_it_is_for(database: s
     first = await compose(w)
     async with database.transaction() as tx:
         await tx.execute("update composer set secret = sha256(secret)")
-    cache.of(database)._secret = b""  # pyright: ignore[reportPrivateUsage]
+    cache._OF.pop(database)  # pyright: ignore[reportPrivateUsage]
     second = await compose(w)
 
     refs = [made.text.partition("fetch_offloaded ")[2][:32] for made in (first, second)]

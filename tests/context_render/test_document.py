@@ -391,32 +391,6 @@ def test_the_order_of_the_input_changes_no_byte(items: list[Item], seed: int, bu
 
 
 @settings(max_examples=60, deadline=None)
-@given(items=ITEMS, seed=st.integers(0, 9), budget=st.integers(1, 4_000))
-def test_a_document_is_written_again_of_the_items_that_its_outline_names_alone(
-    items: list[Item], seed: int, budget: int
-):
-    shown = build.assembled(items, 4_000 - budget).shown
-    given = {id: shown[id] if n % 3 else ("another", "full") for n, id in enumerate(shown)}
-
-    first = build.assembled(items, budget, given=given)
-    needed = [i for i in random.Random(seed).sample(items, len(items)) if i.id in first.outline.items]
-
-    assert assembly.again(first.outline, needed, given=given, ref=build.ref) == (first.text, first.offloaded)
-
-
-def test_an_outline_holds_no_word_of_what_it_outlines():
-    items = [*build.table("orders", ["id", "customer"], score=2.0), *build.turns(["The walrus", "sleeps"], best=1)]
-    items.append(build.thing("note", "A narwhal. " * 3_000, score=3.0))
-    items += build.turns(["Speaks."] * 20, call="Call#y", leads=("Ada Lovelace",), best=1)
-
-    first = build.assembled(items, 4_000)
-
-    assert all(word in first.text for word in ("walrus", "narwhal", "customer TEXT", "AL = Ada Lovelace"))
-    assert len(first.offloaded) == 1
-    assert not any(word in repr(first.outline) for word in ("walrus", "narwhal", "TEXT", "Ann", "Ada", "AL"))
-
-
-@settings(max_examples=60, deadline=None)
 @given(
     items=ITEMS,
     budget=st.integers(1, 6_000),

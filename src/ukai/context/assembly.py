@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain
 from typing import Any
 
-from ukai.context import cut, levels, offload, rank, sections, structure, subject
+from ukai.context import cut, levels, offload, rank, sections, spans, structure, subject
 from ukai.context.given import Given
 from ukai.context.item import Item
 from ukai.context.render import document, templates
@@ -66,30 +65,14 @@ class Offloaded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outline:
-    """A document as ids and numbers: with the same items it is written out again, unranked and uncut."""
-
-    units: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...]
-    """Those that stand in it: place, and the items of each with the elements of these."""
-    standing: document.Standing
-    shapes: Mapping[str, document.Shape]
-    """Of the places that are open in it."""
-    quoted: frozenset[str]
-    """Those whose words do not stand in it just as they are. Of the same items they are the same ones."""
-
-    @property
-    def items(self) -> frozenset[str]:
-        """Whose words it needs."""
-        stand = (i for _, members in self.units for id, elements in members for i in (id, *elements))
-        return frozenset(chain(stand, *(shape.items for shape in self.shapes.values())))
-
-
-@dataclass(frozen=True, kw_only=True)
 class Assembled:
     """The document and how it came about."""
 
     text: str
-    outline: Outline
+    blocks: tuple[spans.Block, ...]
+    """The same in order, each part with the items whose words are in it."""
+    elements: Mapping[str, tuple[str, ...]]
+    """Item that stands in it -> its elements, where it has any."""
     ranking: tuple[Ranked, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     shown: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -122,9 +105,7 @@ def assemble(
     is put aside. The first `usual` of the items are what a document of the usual size is made of; a larger one goes on
     with the others. `wanted` are ids in the order that a model gave them (`rank`); the others the scores order.
     """
-    given_out = items
     items, put_aside = _quoted(items, ref)
-    quoted = frozenset(own.id for own, item in zip(given_out, items, strict=True) if item is not own)
     bodies = templates.Bodies(shelf)
     scores = {i.id: i.score for i in items}
     budget = min(budget_tokens, ceiling_tokens)
@@ -143,18 +124,22 @@ def assemble(
         made, ranking = filled([*units, *sections.units(items[len(items[:usual]) :])], budget, made)
     fates = tuple(cut.fates(made))
     best = {u.id: s.units[0].id for s in ranking(cut.stop_of(budget)) for u in s.units[1:]}
-    shown = {s.item.id: (_hash(s), f.level) for f in fates if f.level != levels.NONE for s in f.unit.subjects}
+    standing = [f for f in fates if f.level != levels.NONE]
+    shown = {s.item.id: (_hash(s), f.level) for f in standing for s in f.unit.subjects}
     aside = Counter(o.item for o in put_aside)
     is_truncated = made.shortened and budget == ceiling_tokens
     return Assembled(
         text=made.text,
-        outline=_outline(made, quoted),
+        blocks=tuple(made.paper.blocks()),
+        elements={
+            s.item.id: tuple([e.id for e in s.elements]) for f in standing for s in f.unit.subjects if s.elements
+        },
         ranking=tuple(
             _ranked(f, max(scores[s.item.id] for s in f.unit.subjects), aside, best.get(f.unit.id, "")) for f in fates
         ),
         dropped=tuple(_dropped(f) for f in fates if f.level == levels.NONE),
         shown=shown,
-        offloaded=_standing(put_aside, (f.unit for f in fates if f.level != levels.NONE)),
+        offloaded=_standing(put_aside, (f.unit for f in standing)),
         budget=budget_tokens,
         used=math.ceil(made.used),
         ceiling_hit=is_truncated,
@@ -163,33 +148,11 @@ def assemble(
     )
 
 
-def again(
-    outline: Outline,
-    items: Sequence[Item],
-    *,
-    given: Given,
-    ref: Callable[[str, str], str],
-    shelf: templates.Shelf = templates.EMPTY,
-) -> tuple[str, tuple[Offloaded, ...]]:
-    """The text of a document that `assemble` made of these items among others, and what is put aside in it."""
-    said = [i for i in items if i.id in outline.quoted] if outline.quoted else ()
-    changed, put_aside = _quoted(said, ref)
-    by_id = {i.id: i for i in (*items, *changed)}
-    units = [
-        sections.Unit(subjects=tuple([_subject(by_id, place, id, elements) for id, elements in members]))
-        for place, members in outline.units
-    ]
-    bodies, same = templates.Bodies(shelf), _same(given, (s for u in units for s in u.subjects))
-    layout = document.Layout(units, body=bodies, given=same, shaped=outline.shapes, items=by_id)
-    text = document.Page(layout, outline.standing).text()
-    return text, _standing(put_aside, units)
-
-
 def _standing(put_aside: Sequence[Offloaded], units: Iterable[sections.Unit]) -> tuple[Offloaded, ...]:
     """Those of things, and of elements of things, that stand in the document."""
     if not put_aside:
         return ()
-    there = {i.id for u in units for s in u.subjects for i in (s.item, *s.elements)}
+    there = {id for u in units for id in u.items}
     return tuple([o for o in put_aside if o.item in there])
 
 
@@ -197,20 +160,6 @@ def _same(given: Given, subjects: Iterable[Subject]) -> dict[str, str]:
     """The levels at which `given` holds those that still say the same, and so do their elements."""
     known = ((s.item.id, given[s.item.id], s) for s in subjects if s.item.id in given)
     return {id: level for id, (body, level), s in known if _hash(s) == body}
-
-
-def _subject(items: Mapping[str, Item], place: str, id: str, elements: Sequence[str]) -> Subject:
-    return Subject(item=items[id], place=place, elements=tuple([items[e] for e in elements]) if elements else ())
-
-
-def _outline(made: cut.Cut, quoted: frozenset[str]) -> Outline:
-    units = [u for u in made.units if u.id in made.paper.levels]
-    return Outline(
-        quoted=quoted,
-        units=tuple((u.place, tuple((s.item.id, tuple(e.id for e in s.elements)) for s in u.subjects)) for u in units),
-        standing=made.paper.standing,
-        shapes={u.place: made.layout.shape(u.place) for u in units},
-    )
 
 
 Ranking = Callable[[int], Sequence[sections.Section]]
@@ -260,7 +209,7 @@ def _ranked(fate: cut.Fate, score: float, aside: Mapping[str, int], best: str) -
         tokens_full=fate.tokens_full,
         level=fate.level,
         reason=fate.reason + but if n else fate.reason,
-        items=tuple(i for s in unit.subjects for i in (s.item.id, *(e.id for e in s.elements))),
+        items=unit.items,
         best=best,
     )
 

@@ -6,11 +6,12 @@ decided once more in Python, field by field. What strategies found is a proposal
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from uuid import UUID
 
 from ukai import store
-from ukai.context import counted, passages, reading, rows, structure, view
+from ukai.context import counted, passages, reading, rows, spans, structure, view
 from ukai.context.clause import CompiledScope
 from ukai.context.item import Item
 from ukai.context.strategies.asked import Candidate
@@ -21,14 +22,26 @@ async def fetch(
     tx: store.Transaction, scope: CompiledScope, library: reading.Library, candidates: Sequence[Candidate]
 ) -> list[Item]:
     """The candidates as items, in their order; what may not be read (any more) is absent, as if never found."""
+    return items(await read(tx, scope, library, {c.node for c in candidates}), library, candidates)
+
+
+async def read(
+    tx: store.Transaction, scope: CompiledScope, library: reading.Library, nodes: Iterable[UUID]
+) -> Mapping[UUID, reading.Shown]:
+    """The records of these nodes that may be read, by node."""
+    return await let_out(tx, scope, library, await stored(tx, scope, list(nodes)))
+
+
+def items(shown: Mapping[UUID, reading.Shown], library: reading.Library, candidates: Sequence[Candidate]) -> list[Item]:
+    """The candidates as items of records that were read, in their order."""
     wanted: dict[UUID, dict[str, Candidate]] = {}
     for c in candidates:
         wanted.setdefault(c.node, {})[c.id] = c
-    shown = await let_out(tx, scope, library, await stored(tx, scope, list(wanted)))
     made = {
         item.id: item
-        for node, found in shown.items()
-        for item in items_of(found, library.types.get(found.record.type), wanted[node])
+        for node, inside in wanted.items()
+        if (found := shown.get(node)) is not None
+        for item in items_of(found, library.types.get(found.record.type), inside)
     }
     return [made[c.id] for c in candidates if c.id in made]
 
@@ -47,7 +60,7 @@ async def let_out(
 
 def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str, Candidate]) -> Iterator[Item]:
     """Those of a record and its parts that are `wanted`, by their handles."""
-    record, name = shown.record, shown.record.handle
+    record, name, at = shown.record, shown.record.handle, shown.at
     parts = passages.of(kind, record.fields) if kind else []
     schema_hash = kind.content_hash if kind else ""
     if (c := wanted.get(name)) is not None:
@@ -69,7 +82,7 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
             text="\n".join(texts),
             fields={k: v for k, v in record.fields.items() if k not in spoken and (v or v in (0, {}))},
             schema_hash=schema_hash,
-            at=shown.at,
+            at=at,
             score=c.score,
             why=c.why,
             pinned=c.pinned,
@@ -88,10 +101,37 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
                 text=p.text,
                 lead=p.lead or (structure.UNNAMED if p.field == speaking else ""),
                 schema_hash=schema_hash,
-                at=p.at or shown.at,
+                at=p.at or at,
                 order=p.ordinal,
                 score=c.score,
                 why=c.why,
                 pinned=c.pinned,
                 owned=c.owned,
             )
+
+
+def said(
+    shown: Mapping[UUID, reading.Shown], candidates: Iterable[Candidate], items: Iterable[Item]
+) -> Callable[[str], spans.Said]:
+    """What each of these items, which were read of `shown`, may quote in a document, by its id."""
+    nodes, by_id = {c.id: c.node for c in candidates}, {i.id: i for i in items}
+
+    @cache
+    def texts(node: UUID, fields: frozenset[str]) -> list[tuple[spans.Value, str]]:
+        found = shown[node]
+        return spans.values(node, found.record, fields, [reading.titled(o, found.types) for o in found.record.owners])
+
+    @cache
+    def places(node: UUID) -> Mapping[str, spans.Value]:
+        return {text: value for value, text in reversed(texts(node, frozenset[str]()))}
+
+    def of(id: str) -> spans.Said:
+        item, node = by_id[id], nodes[id]
+        own = spans.words(id, item.path, item.kind, *item.fields)
+        if id != shown[node].record.handle:  # most parts are short, and a record may have thousands
+            quoted = [(places(node).get(text), text) for text in (item.text, item.lead) if text]
+            if all(value for value, _ in quoted):
+                return spans.Said(texts=[(v, t) for v, t in quoted if v], own=own)
+        return spans.Said(texts=texts(node, frozenset(item.fields)), own=own)
+
+    return of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from uuid import UUID
 
 from ukai import store
@@ -30,10 +30,14 @@ class Composition:
     text: str
     """Markdown."""
     report: Report
-    items: tuple[reading.Item, ...]
-    """What the document shows, for citations."""
+    cited: Callable[[], tuple[reading.Item, ...]] = field(compare=False, repr=False)
     ms: Mapping[str, float] = field(default_factory=dict[str, float], compare=False)
     """What took how long."""
+
+    @cached_property
+    def items(self) -> tuple[reading.Item, ...]:
+        """What the document shows, for citations; made when somebody asks."""
+        return self.cited()
 
 
 async def compose(
@@ -80,12 +84,12 @@ async def compose(
         skill=request.skill,
         request=canonical.dumps(asked),
         report=made.report.text,
-        document=hashlib.sha256(made.text.encode("utf-8", "surrogatepass")).digest(),
+        document=made.digest,
         timing=canonical.dumps(dict(made.ms)),
         ann_recall=made.ann_recall,
     )
     await _save(db, request, reader, made, saved)
-    return Composition(id=id, text=made.text, report=made.report, items=made.items, ms=made.ms)
+    return Composition(id=id, text=made.text, report=made.report, cited=made.cited, ms=made.ms)
 
 
 async def _save(

@@ -11,10 +11,11 @@ import asyncio
 import hashlib
 import hmac
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
+from uuid import UUID
 
 from ukai import store
 from ukai.context import (
@@ -29,6 +30,7 @@ from ukai.context import (
     retrieval,
     rows,
     score,
+    spans,
 )
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
@@ -51,9 +53,9 @@ from ukai.kit import canonical, handle, words
 from ukai.llm import tokens
 from ukai.store.failures import DatabaseAway
 
-CANDIDATE, LINE, UNIT, HELD = 180, 500, 250, 400
-"""Bytes of a candidate; of a thing in a report with its line in the report's text; of one in a document; of one that a
-conversation was given. Source: measured, as `tests/context/test_memory.py` does."""
+CANDIDATE, LINE, HELD = 180, 500, 400
+"""Bytes of a candidate; of a thing in a report with its line in the report's text; of what a conversation was given.
+Source: measured, as `tests/context/test_memory.py` does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +73,11 @@ class Made:
     """A composition before it is saved."""
 
     text: str
+    digest: bytes
+    """sha256 of the text."""
     report: Report
-    items: tuple[reading.Item, ...]
+    cited: Callable[[], tuple[reading.Item, ...]] = field(compare=False)
+    """What the document shows, for citations; made when somebody asks."""
     offloaded: tuple[assembly.Offloaded, ...] = ()
     given: Given = field(default_factory=dict[str, tuple[str, str]])
     """What was given before."""
@@ -88,20 +93,19 @@ class Made:
 class Drawn:
     """A document that was made before, as ids and numbers. Its words are read anew each time (context req. 39)."""
 
-    outline: assembly.Outline
+    spans: spans.Spans
+    digest: bytes
+    """sha256 of its text."""
     report: Report
     wanted: tuple[Candidate, ...]
-    """Whose words it needs."""
+    """What stands in it, and what its headings name."""
+    nodes: tuple[UUID, ...]
+    """Of these."""
+    elements: Mapping[str, tuple[str, ...]]
+    offloaded: tuple[assembly.Offloaded, ...]
     shelf: templates.Shelf
-    held: int
-    """How many things were given before: they are part of what it is kept under."""
-
-    @property
-    def nbytes(self) -> int:
-        """What it takes in memory, roughly; the report's text stands beside the report."""
-        report = self.report
-        told, stand = len(report.ranking) + len(report.dropped), len(self.outline.units) + len(report.shown)
-        return LINE * told + UNIT * (stand + len(report.found) // 4) + HELD * self.held
+    nbytes: int
+    """What it takes in memory, roughly; the report's text stands beside the report."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,15 +203,14 @@ class _Call:
             drawn = self._drawn(answers)
             if drawn is None:
                 return None
-            self.secret = await self.kept.secret(tx)
-            items = await bodies.fetch(tx, self.scope, self.library, drawn.wanted)
+            shown = await bodies.read(tx, self.scope, self.library, drawn.nodes)
             self._took("bodies")
-            if len(items) < len(drawn.wanted):
+            if len(shown) < len(drawn.nodes):
                 return None
             held = asyncio.ensure_future(self.kept.hold(tx, answers))
             try:
                 await asyncio.sleep(0)  # it is asked now, and answered while the text is written
-                made = self._again(drawn, items)
+                made = self._again(drawn, shown)
             finally:
                 is_true = await held
             self._took("view")
@@ -228,7 +231,8 @@ class _Call:
             usual, most = (retrieval.within_reach(candidates, t, self.settings, known) for t in self._sizes)
             ranked = ranking.reach(usual, len(candidates), ask.view.size, self.ranker, self.settings)
             near = _best(ask, candidates, max(ranked, most))
-            items = await bodies.fetch(tx, self.scope, self.library, near)
+            shown = await bodies.read(tx, self.scope, self.library, {c.node for c in near})
+            items = bodies.items(shown, self.library, near)
             recall = await _ann_recall(ask)
         self._took("bodies")
         model = await self._ranked(ask, _among(items, _best(ask, candidates, ranked)), is_all=ranked >= len(candidates))
@@ -241,12 +245,14 @@ class _Call:
         self._took("assembly")
         beyond = _beyond(candidates, max(ranked, most), assembled.budget - assembled.used)
         report = self._report(ask, assembled, model, graph=graph, beyond=tuple(beyond), items=items)
+        digest = _digest(assembled.text)
         if self._is_as_ever and _is_whole(graph):
-            answers.keep(self._name, self._drawing(assembled, report, near))
+            answers.keep(self._name, self._drawing(assembled, digest, report, near, items, shown))
         return Made(
             text=assembled.text,
+            digest=digest,
             report=report,
-            items=_shown(report, assembled.outline, items),
+            cited=partial(_cited, report, assembled.elements, items),
             offloaded=assembled.offloaded,
             given=self.given,
             ranked=model.said,
@@ -280,20 +286,50 @@ class _Call:
         found: Drawn | None = answers.get(self._name)
         return found if found is not None and found.shelf is self.library.shelf else None
 
-    def _drawing(self, assembled: assembly.Assembled, report: Report, near: Sequence[Candidate]) -> Drawn:
-        needed = assembled.outline.items
+    def _drawing(
+        self,
+        assembled: assembly.Assembled,
+        digest: bytes,
+        report: Report,
+        near: Sequence[Candidate],
+        items: Sequence[Item],
+        shown: Mapping[UUID, reading.Shown],
+    ) -> Drawn:
+        needed = {id for _, ids in assembled.blocks for id in ids}
+        found = spans.of(assembled.blocks, bodies.said(shown, near, items))
         wanted = tuple(c for c in near if c.id in needed)
-        held = len(self.given)
-        return Drawn(outline=assembled.outline, report=report, wanted=wanted, shelf=self.library.shelf, held=held)
+        told = len(report.ranking) + len(report.dropped)
+        return Drawn(
+            spans=found,
+            digest=digest,
+            report=report,
+            wanted=wanted,
+            nodes=tuple(dict.fromkeys(c.node for c in wanted)),
+            elements=assembled.elements,
+            offloaded=assembled.offloaded,
+            shelf=self.library.shelf,
+            nbytes=found.nbytes + LINE * told + HELD * len(self.given),
+        )
 
-    def _again(self, drawn: Drawn, items: Sequence[Item]) -> Made:
-        """The same document of the words that may be read now."""
-        text, offloaded = assembly.again(drawn.outline, items, given=self.given, ref=self._ref, shelf=drawn.shelf)
+    def _again(self, drawn: Drawn, shown: Mapping[UUID, reading.Shown]) -> Made | None:
+        """The same document of the words that may be read now; None where these are others."""
+        text = drawn.spans.text({node: s.record for node, s in shown.items()})
         self._took("assembly")
-        report = drawn.report
-        shown = _shown(report, drawn.outline, items)
+        if text is None or (digest := _digest(text)) != drawn.digest:
+            return None
+
+        def cited() -> tuple[reading.Item, ...]:
+            return _cited(drawn.report, drawn.elements, bodies.items(shown, self.library, drawn.wanted))
+
         return Made(
-            text=text, report=report, items=shown, offloaded=offloaded, given=self.given, is_again=True, ms=self.ms
+            text=text,
+            digest=digest,
+            report=drawn.report,
+            cited=cited,
+            offloaded=drawn.offloaded,
+            given=self.given,
+            is_again=True,
+            ms=self.ms,
         )
 
     async def _found(
@@ -512,14 +548,17 @@ def _beyond(candidates: Sequence[Candidate], reach: int, left: int) -> Iterator[
             yield assembly.Dropped(section=c.id, reason=reason, needed=-(-c.size // 4), left=max(0, left))
 
 
-def _shown(report: Report, outline: assembly.Outline, items: Sequence[Item]) -> tuple[reading.Item, ...]:
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _cited(report: Report, elements: Mapping[str, Sequence[str]], items: Sequence[Item]) -> tuple[reading.Item, ...]:
     by_id = {i.id: i for i in items}
-    elements = {id: below for _, members in outline.units for id, below in members if below}
     told: list[Item] = []
     for id, (_, level) in report.shown.items():
         told.append(by_id[id])
-        if id in elements and level != levels.IDENTITY:
-            told += [by_id[e] for e in elements[id]]
+        if level != levels.IDENTITY:
+            told += [by_id[e] for e in elements.get(id, ())]
     return tuple([_citable(i) for i in told])
 
 

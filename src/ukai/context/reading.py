@@ -274,8 +274,27 @@ class Shown:
     """A record as the reader may see it."""
 
     record: Record
-    title: str
-    at: datetime | None
+    node: rows.Node
+    types: Mapping[str, schema.Type]
+
+    @property
+    def title(self) -> str:
+        """What it is called, and what it belongs to as far as the reader may see that."""
+        name = _name(self.record, self.types)
+        if not self.record.owners:
+            return name
+        names = [name, *(_name(r, self.types) for r in self.record.owners)]
+        return " · ".join(dict.fromkeys(n for n in names if n))
+
+    @property
+    def at(self) -> datetime | None:
+        """When its source last said what is shown: what came, changed or went of what is hidden has no part in it."""
+        fields = self.record.fields
+        for field in ("at", "date", "updated", "opened_at", "started_at"):
+            if field in fields and (moment := passages.instant(fields[field])) is not None:
+                return moment
+        said = self.node.said_of(fields)
+        return passages.instant(said) if said else None
 
 
 async def shown_of(
@@ -283,21 +302,17 @@ async def shown_of(
 ) -> dict[UUID, Shown]:
     """What the reader may see of the nodes, with what they are called."""
     seen = await reader.seen(tx, nodes)
-    result: dict[UUID, Shown] = {}
-    for node in nodes:
-        record = seen.get(node.id)
-        if record is not None:
-            title = _name(record, library.types.get(record.type))
-            if record.owners:
-                names = [title, *(_name(r, library.types.get(r.type)) for r in record.owners)]
-                title = " · ".join(dict.fromkeys(n for n in names if n))
-            result[node.id] = Shown(record=record, title=title, at=_said_at(node, record))
-    return result
+    return {n.id: Shown(record=seen[n.id], node=n, types=library.types) for n in nodes if n.id in seen}
 
 
-def _name(record: Record, kind: schema.Type | None) -> str:
-    titled = counted.title_field(record.fields) or (kind.text[0] if kind and kind.text else "")
-    value = record.fields.get(titled)
+def titled(record: Record, types: Mapping[str, schema.Type]) -> str:
+    """The field by which a record is called; empty where it is called by its key."""
+    kind = types.get(record.type)
+    return counted.title_field(record.fields) or (kind.text[0] if kind and kind.text else "")
+
+
+def _name(record: Record, types: Mapping[str, schema.Type]) -> str:
+    value = record.fields.get(titled(record, types))
     name = " ".join(value.split()) if isinstance(value, str) else ""
     return name[:LONGEST_NAME] or record.key
 
@@ -305,16 +320,6 @@ def _name(record: Record, kind: schema.Type | None) -> str:
 def is_name(value: str) -> bool:
     """Whether a record's name has all of it."""
     return len(value) <= LONGEST_NAME or len(" ".join(value.split())) <= LONGEST_NAME
-
-
-def _said_at(node: rows.Node, seen: Record) -> datetime | None:
-    """Of what is shown: what came, changed or went of what is hidden has no part in it."""
-    fields = seen.fields
-    for field in ("at", "date", "updated", "opened_at", "started_at"):
-        if field in fields and (moment := passages.instant(fields[field])) is not None:
-            return moment
-    said = node.said_of(fields)
-    return passages.instant(said) if said else None
 
 
 def _whole(found: Shown, parts: Sequence[passages.Passage], kind: schema.Type | None) -> Item:

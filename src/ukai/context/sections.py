@@ -47,6 +47,11 @@ class Unit:
         # Asked for thousands of times a composition: plain attributes cost a tenth of cached properties.
         self.__dict__.update(item=first.item, id=first.item.id, place=first.place)
 
+    @property
+    def items(self) -> tuple[str, ...]:
+        """All that stand and fall with it: its members, and their elements."""
+        return tuple([i.id for s in self.subjects for i in (s.item, *s.elements)])
+
 
 @light.value
 class Section:

@@ -136,23 +136,21 @@ class Layout:
         *,
         body: Body,
         given: Mapping[str, str] | None = None,
-        shaped: Mapping[str, Shape] | None = None,
-        items: Mapping[str, Item] | None = None,
         after: Layout | None = None,
     ) -> None:
         """`given` holds ids and the levels at which a conversation has seen them, with the body they still have.
 
-        `shaped` are the shapes of more units than these, whose words are in `items`. `after` is the layout of the first
-        of these units: what it tells of a place costs no more when others come to stand there, too.
+        `after` is the layout of the first of these units: what it tells of a place costs no more when others come to
+        stand there, too.
         """
         self.units = {u.id: u for u in units}
         self.around = _neighbours(units)
         self._there: dict[str, list[Unit]] = {}
         for unit in units:
             self._there.setdefault(unit.place, []).append(unit)
-        self._shapes = dict(shaped or {})
+        self._shapes: dict[str, Shape] = {}
         self._groups: dict[str, Group] = {}
-        self._items = {u.item.id: u.item for u in units} if items is None else items
+        self._items = {u.item.id: u.item for u in units}
         self._body, self._given, self._after = body, given or {}, after
         self._blocks: dict[tuple[str, str], str] = {}
 
@@ -208,46 +206,25 @@ class Layout:
         return all(k is not None and k != levels.IDENTITY and levels.at_least(k, level) for k in known)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Standing:
-    """What stands in a document, as ids."""
-
-    levels: Mapping[str, str]
-    """Unit -> its level."""
-    places: tuple[str, ...]
-    """In the order in which they were opened."""
-    alike: Mapping[tuple[str, str], str]
-    """Unit and level -> another one whose elements or text it tells as its own."""
-
-
 class Page:
     """A document that grows unit by unit, says beforehand what the next one costs, and is written out at the end."""
 
-    def __init__(self, layout: Layout, standing: Standing | None = None) -> None:
-        """`standing` is what a page before it came to: it can be written out again, and does not grow."""
+    def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self.levels: dict[str, str] = {}
         """Unit id -> its level."""
-        self._opened: dict[str, int] = {p: n for n, p in enumerate(standing.places, 1)} if standing else {}
+        self._opened: dict[str, int] = {}
         self._listed: Counter[str] = Counter()
         """Place -> how many stand in its `also here`."""
         self._lists: dict[str, list[tuple[str, frozenset[str]]]] = {}
         """Place -> the things there whose elements are all written out."""
         self._texts = alike.Texts()
-        self._alike: dict[tuple[str, str], str] = dict(standing.alike) if standing else {}
+        self._alike: dict[tuple[str, str], str] = {}
         """(Unit id, level) -> the id of another thing whose elements or text it tells as its own."""
         self._pointed: dict[str, dict[str, Unit]] = {}
         """Place -> what is pointed at there, since the conversation has it."""
         self._stand: Counter[str] = Counter()
         """Place -> how many stand there otherwise."""
-        for id, level in standing.levels.items() if standing else ():
-            self._point(layout.units[id], level)
-            self.levels[id] = level
-
-    @property
-    def standing(self) -> Standing:
-        """What it has come to, as ids."""
-        return Standing(levels=dict(self.levels), places=tuple(self._opened), alike=dict(self._alike))
 
     def cost(self, unit: Unit, level: str) -> tuple[str, str]:
         """What raising `unit` to `level` adds to the text, and what it takes away."""
@@ -376,35 +353,49 @@ class Page:
 
     def text(self) -> str:
         """The whole document."""
-        return "".join(text for _, text in self.pieces())
+        return "".join([text for text, _ in self.blocks()])
 
     def pieces(self) -> list[tuple[str, str]]:
         """Place and text of each section, in the order of their numbers."""
+        return [(place, "".join([text for text, _ in self._section(place, u)])) for place, u in self._inside.items()]
+
+    def blocks(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """The text in order, each part with the ids of the items whose words are in it."""
+        for place, units in self._inside.items():
+            yield from self._section(place, units)
+
+    @property
+    def _inside(self) -> Mapping[str, list[Unit]]:
         inside: dict[str, list[Unit]] = {place: [] for place in self._opened}
         for id in self.levels:
-            inside[self._layout.units[id].place].append(self._layout.units[id])
-        return [
-            (place, self._heading(place, number) + self._section(inside[place]))
-            for place, number in self._opened.items()
-        ]
+            unit = self._layout.units[id]
+            inside[unit.place].append(unit)
+        return inside
 
-    def _heading(self, place: str, number: int) -> str:
-        group = self._layout.group(place)
-        return group.heading(number, told=group.told if self._stand[place] else "")
-
-    def _section(self, units: Sequence[Unit]) -> str:
-        pointed = self._pointed.get(units[0].place, {})
-        lines, names = [_pointing(pointed)] if pointed else [], list[str]()
+    def _section(self, place: str, units: Sequence[Unit]) -> Iterator[tuple[str, Sequence[str]]]:
+        pointed = self._pointed.get(place, {})
+        told = self._layout.group(place).told if self._stand[place] else ""
+        heading = self._layout.group(place).heading(self._opened[place], told=told)
+        yield heading, tuple(self._layout.shape(place).items) if told else ()
+        if pointed:
+            yield _pointing(pointed), ()
+        names: list[tuple[str, Sequence[str]]] = []
         for u in sorted(units, key=_natural) if len(units) > 1 else units:
             if u.id in pointed:
                 continue
             if (level := self.levels[u.id]) == levels.IDENTITY:
-                names.append(self._layout.block(u, level))
-            else:
-                lines.append(self._number(u) + self._standing(u, level))
+                names.append((self._layout.block(u, level), u.items))
+                continue
+            if number := self._number(u):
+                yield number, ()
+            other = self._alike.get((u.id, level))
+            yield self._standing(u, level), (*u.items, *self._layout.units[other].items) if other else u.items
         if names:
-            lines.append(f"{structure.ALSO}{''.join(names).removesuffix(', ')}\n")
-        return "".join(lines)
+            yield structure.ALSO, ()
+            yield from names[:-1]
+            last, ids = names[-1]
+            yield last.removesuffix(", "), ids
+            yield "\n", ()
 
     def _number(self, unit: Unit) -> str:
         if not unit.item.is_part:
