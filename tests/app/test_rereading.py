@@ -73,7 +73,9 @@ async def test_a_record_that_may_not_be_read_any_more_stands_nowhere_in_it(compo
     mine = await report(tmp_path, USE + READ + NO_ALDER + AUDIT, composed)
     all_of_it = await report(tmp_path, USE + READ + NO_ALDER + AUDIT, composed, BEN)
 
-    assert [r["section"] for r in mine["ranking"]] == ["Firm#birch"]
+    assert [(r["section"], r["reason"][:6]) for r in mine["ranking"]] == [
+        ("Firm#birch", f"rank {mine['ranking'][0]['rank']}")
+    ]
     assert "alder" not in str(mine).casefold()
     assert "Firm#alder" in str(all_of_it), "whoever audits sees what was composed"
 

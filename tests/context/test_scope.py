@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.context import world
 from ukai.context import scope
 from ukai.kit import document
 
@@ -57,3 +58,11 @@ def test_a_scope_of_more_patterns_than_a_statement_can_ask_for_is_a_finding(more
 
     assert [(f.code, f.received) for f in findings] == told
     assert (value is None) == bool(told)
+
+
+def test_a_scope_of_many_ids_asks_no_more_of_the_planner_than_one_of_a_few():
+    def asked(number: int) -> str:
+        ids = tuple(f"{type}#m{n}" for n in range(number) for type in ("Memo", "Firm"))
+        return world.reader().narrowed(scope.Scope(static_ids=ids)).clause[0]
+
+    assert asked(2_000) == asked(1)

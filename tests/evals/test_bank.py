@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evals import build
 from tests.examples import sample
-from ukai.app import lint
+from ukai.app import lint, loading
+from ukai.app.evals import bank as asked
 from ukai.kit import document
 from ukai.measure import bank, evaluation
 
@@ -49,6 +52,18 @@ def test_what_is_wrong_with_a_case_is_told_at_its_place(line: str, code: str, wh
 
     assert [(f.code, f.where) for f in findings] == [(code, f"evals/x.yaml:{where}")]
     assert cases == ()
+
+
+def test_other_files_of_a_workspace_hold_no_cases(tmp_path: Path):
+    (tmp_path / "evals").mkdir()
+    files = {"ukai.yaml": "company: x\n", "templates.yaml": "Firm: {a1b2c3d4: active}\n", "evals/x.yaml": f"{CASE}\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+
+    found, findings = asked.of(loading.load(tmp_path).catalog)
+
+    assert [q.id for q in found.questions] == ["stalled"]
+    assert findings == []
 
 
 def test_lint_reads_the_cases_of_a_workspace(tmp_path):

@@ -311,13 +311,14 @@ def lines(report: dict[str, Any], *, whole: bool = False) -> Iterator[str]:
 
 def _ranked(ranking: Sequence[dict[str, Any]], *, whole: bool) -> Iterator[str]:
     stand = out = 0
-    for rank, row in enumerate(ranking, 1):
+    for place, row in enumerate(ranking, 1):
         is_out = row["level"] == "none"
         out, stand = out + is_out, stand + (not is_out)
         if not whole and (out > SHOWN_OUT if is_out else stand > SHOWN_IN):
             continue
         title = f"  {row['title']}" if row.get("title") else ""
         title += f"  with {row['best']}" if row.get("best") else ""
+        rank = row.get("rank", place)
         yield f"{rank:>4}  {row['score']:>6.2f}  {row['tokens_full']:>6}  {row['level']:<9} {row['section']}{title}"
         if not row["reason"].endswith(" in full"):
             yield f"{'':>33}{row['reason']}"

@@ -54,6 +54,7 @@ class Report:
             "graph": [s.as_json() for s in self.graph],
             "ranking": [
                 {
+                    "rank": rank,
                     "section": r.section,
                     "score": r.score,
                     "tokens_full": r.tokens_full,
@@ -62,7 +63,7 @@ class Report:
                     "items": list(r.items),
                     **({"best": r.best} if r.best else {}),
                 }
-                for r in self.ranking
+                for rank, r in enumerate(self.ranking, 1)
             ],
             "dropped": [
                 {"section": d.section, "reason": d.reason, "needed": d.needed, "left": d.left} for d in self.dropped

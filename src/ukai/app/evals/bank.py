@@ -28,12 +28,12 @@ def of(
     by_file: dict[str, list[Question]] = {}
     findings: list[Finding] = []
     for path, doc in sorted(catalog.documents.items()):
-        folders = path.split("/")
-        if folders[-2] not in ("cases", "evals"):
+        *folders, _ = path.split("/")
+        if not folders or folders[-1] not in ("cases", "evals"):
             continue
         found, wrong = cases(doc)
         findings += wrong
-        owner = folders[1] if folders[-2] == "cases" else None
+        owner = folders[1] if folders[-1] == "cases" else None
         by_file[path] = [replace(q, agent=owner or q.agent) for q in found]
     questions, twice = evaluation.gathered(by_file)
     wanted = tuple(q for q in questions if fnmatchcase(q.id, only) and (agent is None or q.agent in (None, agent)))
