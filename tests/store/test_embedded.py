@@ -48,6 +48,21 @@ def test_rows_survive_a_stop_and_a_start(bare_dir: Path):
     assert rig.execute(again, "select x from t") == [(7,)]
 
 
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="Linux only")
+def test_a_server_whose_folder_was_removed_is_one_that_is_ended_before_the_next_start(bare_dir: Path):
+    """It notices within a minute, and as it ends removes the socket's file, which has become the next one's."""
+    program = bare_dir.parent.parent / "postgres"
+    shutil.copy2(shutil.which("sleep") or "", program)
+    bare_dir.mkdir(parents=True)
+    with subprocess.Popen([program, "60"], cwd=bare_dir) as old:
+        shutil.rmtree(bare_dir.parent)
+
+        found = process.left_behind(bare_dir)
+
+        old.kill()
+    assert found == [old.pid]
+
+
 def test_stopping_what_does_not_run_says_so(data_dir: Path):
     assert embedded.stop(data_dir) is False
 

@@ -30,10 +30,16 @@ def serves(pid: int, data_dir: Path) -> bool:
 
 
 def left_behind(data_dir: Path) -> list[int]:
-    """Processes of PostgreSQL that still work in `data_dir`: after a kill its children need a moment to notice."""
+    """Processes of PostgreSQL that still work in `data_dir`: after a kill its children need a moment to notice.
+
+    Those whose folder was removed under them count, too: within a minute they notice and end, and take the socket of
+    the next server with them, which has the same name.
+    """
     if not _has_proc():
         return []
-    return [pid for pid in _pids() if is_alive(pid) and _works_in(pid, data_dir)]
+    removed = data_dir.with_name(f"{data_dir.name} (deleted)")  # as Linux tells it
+    folders = (data_dir,) if removed.exists() else (data_dir, removed)
+    return [pid for pid in _pids() if is_alive(pid) and any(_works_in(pid, folder) for folder in folders)]
 
 
 def on_the_way(data_dir: Path) -> list[int]:
