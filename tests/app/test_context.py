@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from tests.app import build, test_ask
 from tests.context.world import Hashed
@@ -50,7 +51,7 @@ def ukai(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch, cap
     return run
 
 
-def test_a_document_is_composed_explained_and_composed_once_more(ukai: Any):
+def test_a_document_is_composed_explained_and_composed_once_more(ukai: Any, monkeypatch: pytest.MonkeyPatch):
     ukai("schema", "upload")
     ukai("propose", "-", given=json.dumps(build.delta(build.pull(1), build.pull(2, "$two", title="Other"))))
 
@@ -62,6 +63,11 @@ def test_a_document_is_composed_explained_and_composed_once_more(ukai: Any):
     changed = ukai("context", "replay", made["id"], code=output.REFUSED)
     nothing = ukai("context", "replay", "01a229cc-0000-7000-8000-000000000000", code=output.REFUSED)
 
+    monkeypatch.setattr(context, "SHOWN_IN", 1)
+    asked = (["compose", "helper", QUESTION], ["explain", made["id"]])
+    said = [[CliRunner().invoke(cli.app, ["context", *a, *more]).stdout for more in ((), ("--all",))] for a in asked]
+
+    assert [["--all shows them" in text for text in both] for both in said] == [[True, False]] * 2
     assert "Retry" in made["text"]
     told = [[(r["section"], r["reason"]) for r in found["report"]["ranking"]] for found in (made, report)]
     assert told[0] == told[1] != []
@@ -283,7 +289,8 @@ def test_of_a_long_ranking_the_first_of_each_kind_are_shown_and_all_to_whoever_a
     assert sum("Memo#" in line for line in short) == context.SHOWN_IN + context.SHOWN_OUT
     assert "      and 10 more in the document, 5 more left out: --all shows them" in short
     assert sum("Memo#" in line for line in whole) == 45
-    assert sum("event" in line for line in whole) == 30
+    assert [sum("event: x" in line for line in lines) for lines in (short, whole)] == [context.SHOWN_OUT, 30]
+    assert "  and 20 more events: --all shows them" in short
     assert not any("--all" in line for line in whole)
 
 

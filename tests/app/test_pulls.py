@@ -124,3 +124,8 @@ async def test_a_source_that_cannot_be_read_is_told_where_people_look(
     done = await asyncio.to_thread(CliRunner().invoke, cli.app, ["ingest", "--planned", "--json"])
     assert done.exit_code == 1
     assert json.loads(done.stdout)["planned"][0]["last"]["state"] == "failed"
+
+    world.write(intake.root, "id,name\n1,A\n")
+    later = FixedClock(NOW + QUARTER)
+    await pulls.fired(replace(intake, clock=later))
+    assert (await measured(intake, later.now()))[1] == 0

@@ -156,7 +156,8 @@ def test_what_runs_every_night_is_a_job_of_its_own_which_servers_leave_alone(tmp
 def test_connectors_with_a_schedule_are_pulled_by_a_job_of_their_own(tmp_path: Path):
     root = workspace(tmp_path)
     source = {"kind": "sql", "url": "CRM_URL", "table": "accounts"}
-    for name, more in (("crm", {"source": source, "schedule": "*/15 * * * *"}), ("other", {"connector": "other"})):
+    often, daily = {"source": source, "schedule": "*/15 * * * *"}, {"connector": "lists", "schedule": "0 3 * * *"}
+    for name, more in {"crm": often, "lists": daily, "other": {"connector": "other"}}.items():
         (root / "connectors").mkdir(exist_ok=True)
         (root / f"connectors/{name}.yaml").write_text(json.dumps(connecting.BASE | more))
 

@@ -35,8 +35,16 @@ examples:
 ---
 A marker is 32 bytes in hexadecimal digits.
 """
+CONNECTOR = """\
+connector: repos
+schedule: "*/15 * * * *"
+source: {kind: csv, files: "*.csv"}
+into: {domain: review, node_type: Repo}
+map: {key: row.name, set: {name: row.name}}
+"""
 FILES: Mapping[str, str] = {
     **world.FILES,
+    "connectors/repos.yaml": CONNECTOR,
     "guardrails/no-markers.md": RULE,
     "agents/helper/SKILL.md": world.SKILL.format(name="helper").replace("slack]", "slack, a2a]"),
 }

@@ -28,6 +28,7 @@ async def test_turns_tools_and_verdicts_are_counted_and_the_text_is_read_by_prom
     assert count(answer.text, "ukai_index_lag_changes") == 0
     assert "ukai_index_waiting_texts" in answer.text
     assert count(answer.text, "ukai_ann_checked") == 0
+    assert 'ukai_pull_failures_in_a_row{connector="repos"} 0' in answer.text.splitlines()
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     lines = [line for line in answer.text.splitlines() if not line.startswith("#")]
     assert [line for line in lines if not LINE.match(line)] == []

@@ -74,7 +74,7 @@ async def test_an_agent_that_one_may_not_ask_is_as_one_that_is_not_there(databas
 
     assert (answer.status_code, answer.json()["detail"]) == (404, f"no agent is named {name!r} that you may ask here")
     assert "hidden" not in answer.json()["errors"][0]["hint"]
-    assert [a["name"] for a in listed["agents"]] == ["helper"]
+    assert ([a["name"] for a in listed["agents"]], "hint" in listed) == (["helper"], False)
     assert [(r.who, r.code, r.about) for r in await latest(database)] == [(build.ANN, "no_agent", name)]
 
 

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.app import build
 from tests.surfaces import streams, test_identity, world
 from ukai import store
-from ukai.app import identity, tokens
+from ukai.app import agents, identity, tokens
 from ukai.app.audit import latest
 from ukai.catalog import serving
 from ukai.context import explaining, making
@@ -61,7 +61,7 @@ async def test_both_revisions_ask_and_get_words_and_data(database: store.Databas
 
     steps = (Call("list_records", {"type": "Repo"}), "It is so.")
     async with client(database, mode, says=world.saying(*steps)) as ann:
-        agents = await ann.call_tool("list_agents", {})
+        listed = await ann.call_tool("list_agents", {})
         answer = await ann.call_tool("ask", {"agent": "helper", "question": "How is it?"}, progress_callback=progress)
         run_id = answer.structured_content["run_id"]
         run = await ann.call_tool("get_run", {"run_id": run_id})
@@ -69,7 +69,7 @@ async def test_both_revisions_ask_and_get_words_and_data(database: store.Databas
         spoken = ann.protocol_version
 
     assert spoken == revision
-    assert agents.structured_content == {
+    assert listed.structured_content == {
         "agents": [{"name": "helper", "description": "Answers questions about helper."}]
     }
     assert (answer.is_error, answer.structured_content["text"]) == (False, "It is so.")
@@ -189,6 +189,13 @@ async def test_what_cannot_be_done_is_said(database: store.Database, tool: str, 
     assert result.is_error
     assert said in text(result)
     assert "hidden" not in text(result).replace("named 'hidden'", "")
+
+
+async def test_whoever_may_ask_no_agent_is_told_where_the_reason_is_found(database: store.Database):
+    async with client(database, who="eve@example.com") as eve:
+        listed = await eve.call_tool("list_agents", {})
+
+    assert (text(listed), listed.structured_content) == (agents.NONE, {"agents": []})
 
 
 async def test_a_fault_tells_nothing_of_itself(database: store.Database):
