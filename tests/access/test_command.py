@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from typer.testing import CliRunner
 from tests.access import build
 from ukai import access
 from ukai.app import access as verb
+from ukai.app import loading
 from ukai.kit.errors import PermanentError
+from ukai.surfaces.cli import access as shown
 from ukai.surfaces.cli import app
 
 SKILL = "---\nname: deal-coach\nchannels: [cli]\nfield_policy: commercial_only\n---\n\nCoach.\n"
@@ -115,3 +118,23 @@ def test_without_an_agent_it_tells_all_that_somebody_may_do_and_why_not_more(wor
     assert [(a["agent"], a["allowed"], a["channels"]) for a in stranger["agents"]] == [("deal-coach", False, [])]
     assert not any(right["allowed"] for right in stranger["rights"])
     assert run(workspace, "ann@example.com", "--audience", "public").exit_code == 2
+
+
+@pytest.mark.parametrize(("error", "told"), [(("[cli]", "[kli]"), "kli"), (("commercial_only", "none"), "none")])
+def test_an_agent_with_an_error_is_told_as_one_that_nobody_may_ask(workspace, error, told):
+    (workspace / "agents/broken").mkdir()
+    (workspace / "agents/broken/SKILL.md").write_text(SKILL.replace("deal-coach", "broken").replace(*error))
+
+    said = run(workspace, "ann@example.com").stdout
+
+    assert re.search(rf"^- broken: it is not served: .*{told}", said, re.MULTILINE)
+
+
+def test_without_an_agent_it_tells_what_they_read_and_write_by_hand_of_each_type(workspace):
+    loaded = loading.whole(workspace)
+    known = replace(loaded, catalog=replace(loaded.catalog, access=build.company()))
+
+    said = list(shown._overall(verb.overall_of(known, "lea@example.com")))  # pyright: ignore[reportPrivateUsage]
+
+    assert "PullRequest: reads author, classification, title; writes every field" in said
+    assert "Deal: reads every field; writes nothing" in said

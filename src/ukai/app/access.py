@@ -106,12 +106,13 @@ def overall_of(loaded: Loaded, principal: str) -> dict[str, Any]:
     catalog, folder = loaded.catalog, loaded.catalog.access
     who = folder.caller(principal)
     hand = folder.rights(who, DIRECT)
+    unserved = (name for name in loaded.named if loaded.blocking(name))  # also those that could not even be read
     rights = [{"right": r, **_decided(folder.holds(who, r))} for r, keys in KEYS.items() if not keys]
     return {
         "principal": principal,
         "known": who.is_known,
         "groups": sorted(who.groups),
-        "agents": [_on_surfaces(loaded, who, name) for name in sorted(catalog.agents)],
+        "agents": [_on_surfaces(loaded, who, name) for name in sorted({*catalog.agents, *unserved})],
         "rights": rights,
         "types": [
             {
@@ -126,9 +127,9 @@ def overall_of(loaded: Loaded, principal: str) -> dict[str, Any]:
 
 
 def _on_surfaces(loaded: Loaded, who: access.Caller, name: str) -> dict[str, Any]:
-    agent = loaded.catalog.agents[name]
     if blocking := loaded.blocking(name):
         return {"agent": name, "allowed": False, "channels": [], "reason": f"it is not served: {blocking[0]}"}
+    agent = loaded.catalog.agents[name]
     said = {
         channel: loaded.catalog.access.rights(who, name, agent.field_policies, channel).invoke
         for channel in agent.channels
