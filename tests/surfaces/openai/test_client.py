@@ -14,7 +14,7 @@ import pytest
 from tests.app import build
 from tests.surfaces import world
 from ukai import store
-from ukai.app import identity, tokens
+from ukai.app import agents, identity, tokens
 from ukai.app.pace import Pace
 from ukai.llm.scripted import Asked, Call
 
@@ -43,6 +43,14 @@ async def test_a_model_is_an_agent_that_may_be_asked(database: store.Database):
     assert names == ["helper"]
     assert (one.id, one.owned_by) == ("helper", "ukai")
     assert refused.value.code == "model_not_found"
+
+
+async def test_whoever_may_ask_no_agent_is_told_where_the_reason_is_found(database: store.Database):
+    async with client(database) as ann, client(database, who="eve@example.com") as eve:
+        some, none = await ann.models.list(), await eve.models.list()
+
+    assert "hint" not in (some.model_extra or {})
+    assert (none.data, none.model_extra) == ([], {"hint": agents.NONE})
 
 
 async def test_an_answer_comes_with_usage_sources_and_its_run(database: store.Database):

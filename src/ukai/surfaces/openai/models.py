@@ -22,10 +22,11 @@ async def asking(request: Request) -> tuple[Reception, Caller]:
 
 
 async def listed(request: Request) -> Response:
-    """All of them, by name."""
+    """All of them, by name; none of them with a `hint` why, which clients pass over."""
     here, who = await asking(request)
     found = agents.listed(here.engine, who, CHANNEL)
-    return JSONResponse({"object": "list", "data": [_model(a) for a in found]})
+    document = {"object": "list", "data": [_model(a) for a in found]}
+    return JSONResponse(document if found else {**document, "hint": agents.NONE})
 
 
 async def one(request: Request) -> Response:
