@@ -24,8 +24,10 @@ up: $(STAMP)
 	$(BIN)/ukai serve --workspace examples/harbor-apis
 
 bench: $(STAMP)
-	@for name in $$($(BIN)/python -c "from ukai.app import bench; print(*bench.names())"); do \
-	  echo "== $$name"; $(BIN)/ukai bench $$name || exit 1; done
+	@names=$$($(BIN)/python -c "from ukai.app import bench; print(*bench.names())") || exit 1; \
+	trap 'exit 130' INT; failed=; \
+	for name in $$names; do echo "== $$name"; $(BIN)/ukai bench $$name || failed="$$failed $$name"; done; \
+	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
