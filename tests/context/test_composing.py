@@ -553,6 +553,30 @@ async def test_why_something_is_not_in_a_document_is_told_to_its_readers_alone(d
     assert await why("Memo#a1", BEN) == "nothing"
 
 
+async def test_a_field_as_cases_name_it_is_explained_by_where_its_text_stands(database: store.Database):
+    w = await company(database)
+    long = "\n\n".join(["The depot is closed on Fridays. " * 100, "Why did the rollout stop? The gate waits. " * 80])
+    await w.write(*world.memo("long", "alder", long))
+    await w.follow()
+    made = await compose(w)
+    bare = await compose(w, strategies={})
+
+    async def why(name: str, of: context.Composition = made, who: str = ANN) -> str:
+        found = await context.explain(database, of.id, name, library=w.library, reader=world.reader(who))
+        assert found is not None
+        return f"{found.is_shown} {' '.join(found.lines)}"
+
+    talk = [explaining.reported(saved, "Talk#t1/turns", w.types) for saved in await saved_of(w, made)]
+
+    assert (await why("Memo#a1/body")).startswith("True it stands in Memo#a1 rank 1 in full")
+    assert (await why("Talk#t1/turns")).startswith("True Talk#t1/turn/")
+    assert [t.is_shown for t in talk] == [True]
+    assert (await why("Memo#long/body")).startswith("True Memo#long/body/2: ")
+    assert "items, Memo#long/body/2 now ranks" in await why("Memo#long/body", bare)
+    assert "items, Memo#a1 now ranks" in await why("Memo#a1/title", bare)
+    assert await why("Memo#a2/secret") == await why("Memo#a1/none") == f"False {explaining.NOT_THERE}"
+
+
 async def test_why_something_is_not_in_a_document_says_what_to_do(database: store.Database):
     w = await company(database)
     made = await compose(w, budget_tokens=1)

@@ -166,7 +166,7 @@ def test_connectors_with_a_schedule_are_pulled_by_a_job_of_their_own(tmp_path: P
     job = documents(made["deploy/kubernetes/connectors.yaml"])[0]
     jsonschema.validate(job, schemas.KUBERNETES["CronJob"])
     pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    assert job["spec"]["concurrencyPolicy"] == "Forbid"
+    assert (job["spec"]["concurrencyPolicy"], job["spec"]["jobTemplate"]["spec"]["backoffLimit"]) == ("Forbid", 0)
     assert pod["containers"][0]["args"] == ["ukai", "ingest", "--due", "--quiet"]
     assert [v["name"] for v in pod["containers"][0]["env"]] == ["UKAI_DATABASE_URL", "CRM_URL"]
     server = documents(made["deploy/kubernetes/helper.yaml"])[0]["spec"]["template"]["spec"]["containers"][0]

@@ -28,6 +28,8 @@ from ukai.context.scope import Scope
 from ukai.context.settings import DEFAULT, Settings
 from ukai.context.strategies import STRATEGIES
 from ukai.context.strategies.asked import Asked, Candidate, Strategy
+from ukai.context.view import View
+from ukai.graph import schema
 from ukai.kit import canonical, glob, handle, suggest
 
 PARTS = 6
@@ -133,28 +135,32 @@ async def explained(
         report = await rereading.reread(tx, report, library=library, reader=anywhere)
         if found is None:
             return Explanation(handle=name, is_shown=False, lines=(NOT_THERE, *_meant(parsed, report)))
-        told = [*_of_ranking(report, name), *_of_dropped(report, name)]
-        if not told and parsed.part and await reading.read(tx, library, anywhere, name=parsed) is None:
+        told, about = _reported(report, name, library.types)
+        if (
+            (not told or about != name)
+            and parsed.part
+            and await reading.read(tx, library, anywhere, name=parsed) is None
+        ):
             return Explanation(handle=name, is_shown=False, lines=(NOT_THERE,))
         if not told:
             told = [*_of_scope(found, reader, _scope(saved))]
-            told = told or await _of_scores(tx, saved, name, found, library, reader, settings)
-    if not _is_shown(report, name) and any(map(_is_for_room, told)):
+            told = told or await _of_scores(tx, saved, (name, about), found, library, reader, settings)
+    if not (is_shown := _is_shown(report, about)) and any(map(_is_for_room, told)):
         told.append(FURTHER)
     told += _turns(told)
     if updated is not None and updated > saved.at:
         told.append(f"it was changed at {updated:%Y-%m-%d %H:%M}, after this was composed")
-    return Explanation(handle=name, is_shown=_is_shown(report, name), lines=tuple(told))
+    return Explanation(handle=name, is_shown=is_shown, lines=tuple(told))
 
 
-def reported(saved: compositions.Saved, name: str) -> Explanation:
+def reported(saved: compositions.Saved, name: str, types: Mapping[str, schema.Type]) -> Explanation:
     """What the report by itself says of the record or part `name`, for whoever may read all of it.
 
     Nothing is looked up.
     """
     report = json.loads(saved.report)
-    told = [*_of_ranking(report, name), *_of_dropped(report, name)]
-    return Explanation(handle=name, is_shown=_is_shown(report, name), lines=(*told, *_turns(told)) or NOT_REPORTED)
+    told, about = _reported(report, name, types)
+    return Explanation(handle=name, is_shown=_is_shown(report, about), lines=(*told, *_turns(told)) or NOT_REPORTED)
 
 
 async def replay(
@@ -259,6 +265,31 @@ def _meant(name: handle.Handle, report: Mapping[str, Any]) -> Iterator[str]:
         yield f"did you mean {handle.Handle(type=name.type, key=near.name)}?"
 
 
+def _holding(name: handle.Handle, types: Mapping[str, schema.Type]) -> str | None:
+    """Of a field, as cases name it: the item in which its value stands, or the first words of what its parts are called
+    (`Page#x/body` stands in `Page#x`; `Call#x/turns` is `Call#x/turn/1` and others). None: no field is named.
+    """
+    kind = types.get(name.type)
+    if kind is None or len(name.part) != 1 or name.part[0] not in kind.by_key:
+        return None
+    if kind.passages is not None and kind.passages.source == name.part[0]:
+        return f"{name.whole}/{kind.passages.part}"
+    return str(name.whole)
+
+
+def _reported(report: Mapping[str, Any], name: str, types: Mapping[str, schema.Type]) -> tuple[list[str], str]:
+    """What the report says of `name`, and of which item that is said: of a field, of the one that holds it."""
+    told, parsed = _told(report, name), handle.parse(name)
+    if told or parsed is None or (about := _holding(parsed, types)) is None:
+        return told, name
+    told = _told(report, about)
+    return ([f"it stands in {about}", *told] if told and about == str(parsed.whole) else told), about
+
+
+def _told(report: Mapping[str, Any], name: str) -> list[str]:
+    return [*_of_ranking(report, name), *_of_dropped(report, name)]
+
+
 def _digits(name: str) -> str:
     return "".join(filter(str.isdigit, name))
 
@@ -321,27 +352,38 @@ def _of_scope(node: rows.Node, reader: Reader, scope: Scope) -> Iterator[str]:
 async def _of_scores(
     tx: store.Transaction,
     saved: compositions.Saved,
-    name: str,
+    names: Sequence[str],
     node: rows.Node,
     library: reading.Library,
     reader: Reader,
     settings: Settings,
 ) -> list[str]:
-    """It was in scope and no strategy brought it: where it would rank now."""
+    """It was in scope and no strategy brought it: where the best would rank now of what the first of `names` calls."""
     asked = json.loads(saved.request)
     request = _request(asked)
     ask = await making.asked_of(tx, reader.narrowed(request.scope), request.question, library, settings)
-    row, readable = ask.view.rows.get(name), ask.scope.passages(library.types)
+    readable = ask.scope.passages(library.types)
+    found = next(filter(None, (_rows(ask.view, node, name) for name in names)), None)
     if node.id not in ask.view.nodes and await rows.passages_of(tx, readable, [node.id]):
         return [f"it is in scope, which is too large to be looked at as a whole, and not one of the {TOO_LARGE}"]
-    if row is None:
+    if found is None:
         return ["it is in scope and was not found then; nothing of it is searched"]
     await retrieval.run(ask, STRATEGIES, without=frozenset(asked["without"]))
-    told = [f"it is in scope and no strategy brought it: of {ask.view.size} items, it now ranks"]
+    row = max(found, key=lambda r: ask.score[r])
+    called = "it" if (entry := ask.view.entries[row]).id == names[0] else entry.id
+    told = [f"it is in scope and no strategy brought it: of {ask.view.size} items, {called} now ranks"]
     told += [f"  {_rank(scores, row)}. {by}" for by, scores in _rankings(ask)]
     if row in ask.found:
         told.append(f"  and {', '.join(ask.found[row])} would bring it now")
     return told
+
+
+def _rows(view: View, node: rows.Node, name: str) -> list[int]:
+    """The row of an item, or those of its parts."""
+    if (own := view.rows.get(name)) is not None:
+        return [own]
+    of_record: list[int] = view.standing([node.id]).tolist()
+    return [row for row in of_record if view.entries[row].id.startswith(f"{name}/")]
 
 
 def _rankings(ask: Asked) -> Iterator[tuple[str, np.ndarray]]:
