@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from inspect import getdoc, getmodule
 from pathlib import Path
 from typing import Any
 
 from ukai import measure, record, store
+from ukai.app import context as composing
 from ukai.app import engine
+from ukai.app.evals import bank
 from ukai.kit import suggest
 from ukai.kit.errors import PermanentError
 from ukai.kit.finding import Finding
-from ukai.measure import batch, importing, spec, tally
+from ukai.measure import batch, case, importing, spec, tally
 from ukai.measure import score as figure
 
 PAGE = 200
@@ -87,7 +91,10 @@ def score(names: str, records: Path) -> dict[str, Any]:
 
 
 async def weighed(path: Path, names: str, wanted: Wanted, *, principal: str | None) -> dict[str, Any]:
-    """The checks over saved runs that the caller may read: named ones, or those of an agent, a case or a time."""
+    """The checks over saved runs that the caller may read: named ones, or those of an agent, a case or a time.
+
+    A run that was asked for a case of the workspace is weighed by what that requires.
+    """
     checks = named(names)
     lines: list[str] = []
     findings: list[Finding] = []
@@ -101,6 +108,8 @@ async def weighed(path: Path, names: str, wanted: Wanted, *, principal: str | No
                 raw = await record.read(tx, run_id, sight)
                 lines += [raw] if raw is not None else []
                 findings += [_unseen(run_id)] if raw is None else []
+        cases = {q.id: q.case for q in bank.of(opened.catalog)[0].questions}
+        lines = [await _joined(opened, who, line, cases) for line in lines]
     done = batch.weighed(lines, [check.name for check in checks], name="runs", workers=os.cpu_count() or 1)
     scores = [*(score for row in done.rows for score in row.scores), *done.groups]
     findings += done.findings
@@ -109,6 +118,20 @@ async def weighed(path: Path, names: str, wanted: Wanted, *, principal: str | No
         "flagged": sum(any(score.is_flagged for score in row.scores) for row in done.rows),
         "scores": [one.as_json() for one in scores],
     } | ({"findings": [f.as_json() for f in findings]} if findings else {})
+
+
+async def _joined(opened: engine.Engine, who: str, raw: str, cases: Mapping[str, case.Case]) -> str:
+    """The run with what its case says, and where that requires items with what was put before the model."""
+    run = json.loads(raw)
+    asked = cases.get(run.get("case_id") or "")
+    if asked is None:
+        return raw
+    shown: list[dict[str, Any]] = []
+    for id in run.get("compositions", ()) if asked.required else ():
+        # Forgotten, or they may not ask about it any more: a check that needs it then says that it has none.
+        with suppress(composing.NoSuchComposition):
+            shown.append({"id": id, **(await composing.explained(opened, id, None, principal=who))["report"]})
+    return json.dumps({"run": run, **asdict(asked), "case": asked.id, "compositions": shown})
 
 
 async def _ids(tx: store.Transaction, sight: record.Sight, wanted: Wanted) -> AsyncIterator[str]:

@@ -210,7 +210,10 @@ async def explained(
             "report": shown(report, json.loads(saved.timing) if may_audit else None),
         }
     if not is_theirs:
-        return {"id": str(saved.id), **explaining.reported(saved, unicode.storable(name), opened.library.types).as_json()}
+        return {
+            "id": str(saved.id),
+            **explaining.reported(saved, unicode.storable(name), opened.library.types).as_json(),
+        }
     served = opened.agent(saved.agent)
     reader = _reader(opened, served, principal, served.skills.get(saved.skill), surface)
     found = await explaining.explained(

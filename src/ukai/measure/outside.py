@@ -1,7 +1,7 @@
 """Records from outside as runs, one JSON object a line: `{"id", "question", "evidence", "answer", "label"?}`.
 
-A line may also be a saved run. Members that are not known are ignored: people keep their own things there. The page:
-docs/reference/checks/records.md.
+A line may also be a saved run, or `{"run": a saved run, ..}` with what is known of its case beside it. Members that are
+not known are ignored: people keep their own things there. The page: docs/reference/checks/records.md.
 """
 
 from __future__ import annotations
@@ -116,6 +116,13 @@ def read_line(line: str, where: str) -> tuple[Weighable | None, list[Finding]]:
     if "run_id" in members:
         run, findings = record.load(line, name=where)
         return (Weighable(run=run, case=None) if run else None), [_placed(f, where) for f in findings]
+    if isinstance(saved := members.get("run"), dict):
+        run, findings = record.load(json.dumps(saved), name=where)
+        known, more = shape.parse(document.Document(name=where, data={"id": "", **members}), _Line)
+        found = [_placed(f, where) for f in (*findings, *more)]
+        return (
+            Weighable(run=run, case=_case(known), compositions=known.compositions) if run and known else None
+        ), found
     parsed, findings = shape.parse(document.Document(name=where, data=members), _Line)
     if parsed is None:
         return None, [_placed(f, where) for f in findings]
