@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 
-from ukai.app import engine, following, nightly, pulls, reception, reload, telemetry
+from ukai.app import engine, following, nightly, pulls, reception, reload, telemetry, watching
 from ukai.kit import heap
 from ukai.kit.errors import PermanentError
 from ukai.surfaces import a2a, agui, http, mcp, metrics, openai, web
@@ -63,7 +63,8 @@ def serve(
     """Serve until interrupted. `ready` is called with the address once it can be reached.
 
     `slack`: the agent of the pointer, or the only one in Slack, answers there too. `schedules`: what ukai.yaml wants
-    every night is started from here, in a process of its own. `log`: from which level on lines are written to stderr.
+    every night, and what embeds many texts, is started from here, in a process of its own. `log`: from which level on
+    lines are written to stderr.
     `changed`: saved files count from the next question on, and it is told what they came to.
     Raises NotHere, NoPort, NotSet, NoKeys, and NotServed where the agent of the pointer has errors.
     """
@@ -149,8 +150,9 @@ async def _serve(
             await _in_slack(here, app, stack, environ)
         if changed is not None:
             await stack.enter_async_context(_watched(current, changed))
+        spawn = watching.spawned if schedules else following.left
+        await stack.enter_async_context(following.watched(current, spawn=spawn))
         if schedules:
-            await stack.enter_async_context(following.watched(current))
             for watched in BY_ITSELF:
                 await stack.enter_async_context(watched(opened))
         config = uvicorn.Config(

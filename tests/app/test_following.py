@@ -108,3 +108,18 @@ async def test_a_server_leaves_many_texts_to_a_process_of_its_own(
     assert "their process ended with -9" in caplog.text
     assert started == 2 * [("ingest", "--waiting", "--quiet")]
     assert await left(opened) == 0
+
+
+async def test_a_server_without_schedules_embeds_few_and_says_what_embeds_many(
+    opened: engine.Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    watch = following.Watch(current=lambda: opened, spawn=following.left)
+    with caplog.at_level(logging.WARNING), monkeypatch.context() as patch:
+        patch.setattr(engine, "EMBED_NOW", 0)
+        await watch.look()
+        await watch.look()
+        many = await left(opened)
+    await watch.look()
+
+    assert [(r.levelname, "`ukai ingest --waiting" in r.getMessage()) for r in caplog.records] == [("WARNING", True)]
+    assert (many > 0, await left(opened)) == (True, 0)

@@ -4,14 +4,15 @@ said = await following.caught_up(path)          # `ukai ingest` ends with it
 async with following.watched(current): ...      # a server: whatever waits, one process of many at a time
 
 A server embeds only as much itself as it would before a question; more is done by a process of the lowest priority, so
-that turns do not share their cores, nor the lock of the interpreter, with an import.
+that turns do not share their cores, nor the lock of the interpreter, with an import. A server that starts nothing by
+itself (`--no-schedules`) says so instead.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,16 @@ class NotEmbedded(UkaiError):
     """What embeds ended before its end; its own words stand before."""
 
 
+class LeftToOthers(UkaiError):
+    """More wait than a server embeds itself, and it starts no process."""
+
+
+async def left(root: Path, words: Sequence[str]) -> int:
+    """In place of a process. Raises LeftToOthers."""
+    command = " ".join(("ukai", *words))
+    raise LeftToOthers(f"more than {engine.EMBED_NOW}, and this server has no schedules: let a timer run `{command}`")
+
+
 @dataclass(kw_only=True)
 class Watch:
     """What one server remembers between two looks."""
@@ -61,7 +72,8 @@ class Watch:
         except Exception as failed:  # a model, or the database: whatever it was, the next look tries again
             said = f"{type(failed).__name__}: {failed}"
             if said != self.failed:
-                _log.error("texts wait for their vectors: %s", said)
+                level = logging.WARNING if isinstance(failed, LeftToOthers) else logging.ERROR
+                _log.log(level, "texts wait for their vectors: %s", said)
             self.failed = said
         else:
             self.failed = ""
