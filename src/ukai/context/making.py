@@ -53,9 +53,9 @@ from ukai.kit import canonical, handle, words
 from ukai.llm import tokens
 from ukai.store.failures import DatabaseAway
 
-CANDIDATE, LINE, HELD = 180, 500, 400
-"""Bytes of a candidate; of a thing in a report with its line in the report's text; of what a conversation was given.
-Source: measured, as `tests/context/test_memory.py` does."""
+CANDIDATE, LINE, UNIT, HELD = 180, 500, 250, 400
+"""Bytes of a candidate; of a thing in a report with its line in the report's text; of one in a document; of one that a
+conversation was given. Source: measured, as `tests/context/test_memory.py` does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,7 +308,7 @@ class _Call:
             elements=assembled.elements,
             offloaded=assembled.offloaded,
             shelf=self.library.shelf,
-            nbytes=found.nbytes + LINE * told + HELD * len(self.given),
+            nbytes=found.nbytes + LINE * told + UNIT * len(report.shown) + HELD * len(self.given),
         )
 
     def _again(self, drawn: Drawn, shown: Mapping[UUID, reading.Shown]) -> Made | None:

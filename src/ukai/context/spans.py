@@ -8,6 +8,7 @@ rendering. Whoever keeps it keeps the hash of the text as well, so that of other
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ Value = tuple[UUID, int, str, *tuple[int, ...]]
 """Where a text stands: the node, 0 for its own record or which owner's, the field, and numbers down from it."""
 Block = tuple[str, Sequence[str]]
 """A part of a document, and the ids of the items whose words are in it: none where all of it is the composer's own."""
-SPAN, VALUE = 150, 230
-"""Bytes of a span and of a value. Source: measured, as `tests/context/test_memory.py` does."""
+OWN, VALUE = 90, 150
+"""Bytes of a text of the composer's own and of a value. Source: measured, as `tests/context/test_memory.py` does."""
 _WORD = re.compile(r"\w+")
 _END = "\0"
 """Between two texts: no text of the store has it."""
@@ -44,13 +45,16 @@ class Spans:
     """A document without its words."""
 
     values: tuple[Value, ...]
-    parts: tuple[str | tuple[int, int, int], ...]
-    """In order: what the composer writes itself; or which of the values, from where, up to where."""
+    own: tuple[str, ...]
+    """What the composer writes itself."""
+    parts: array[int]
+    """In order, three numbers for each: which of the values, from where, up to where; or which of `own`, as -1, -2 and
+    so on, and twice nothing."""
 
     @property
     def nbytes(self) -> int:
         """What it takes in memory, roughly."""
-        return SPAN * len(self.parts) + VALUE * len(self.values)
+        return self.parts.itemsize * len(self.parts) + OWN * len(self.own) + VALUE * len(self.values)
 
     def text(self, records: Mapping[UUID, Record]) -> str | None:
         """The text, of the values as they are in `records`; None where one of them is not there."""
@@ -58,13 +62,16 @@ class Spans:
             said = [_said(records[value[0]], value) for value in self.values]
         except (LookupError, TypeError, StopIteration):
             return None
-        return "".join([part if isinstance(part, str) else said[part[0]][part[1] : part[2]] for part in self.parts])
+        own, numbers = self.own, iter(self.parts)
+        parts = zip(numbers, numbers, numbers, strict=True)
+        return "".join([said[n][start:end] if n >= 0 else own[~n] for n, start, end in parts])
 
 
 def of(blocks: Iterable[Block], said: Callable[[str], Said]) -> Spans:
     """The spans of a text that comes in blocks. `said` knows what the item of an id may quote."""
     numbers: dict[Value, int] = {}
-    parts: list[str | tuple[int, int, int]] = []
+    marks: dict[str, int] = {}
+    parts: list[int] = []
     own = ""
     for text, ids in blocks:
         for part in _parts(text, [said(id) for id in ids]) if ids else (text,):
@@ -72,11 +79,13 @@ def of(blocks: Iterable[Block], said: Callable[[str], Said]) -> Spans:
                 own += part
                 continue
             if own:
-                parts.append(own)
+                parts += (~marks.setdefault(own, len(marks)), 0, 0)
                 own = ""
             value, start, end = part
-            parts.append((numbers.setdefault(value, len(numbers)), start, end))
-    return Spans(values=tuple(numbers), parts=tuple([*parts, own] if own else parts))
+            parts += (numbers.setdefault(value, len(numbers)), start, end)
+    if own:
+        parts += (~marks.setdefault(own, len(marks)), 0, 0)
+    return Spans(values=tuple(numbers), own=tuple(marks), parts=array("i", parts))
 
 
 def values(node: UUID, record: Record, fields: Collection[str], called: Sequence[str]) -> list[tuple[Value, str]]:
