@@ -17,6 +17,22 @@ _REFS = "#/components/schemas/"
 _TEXT = {"type": "string"}
 _FORMS: dict[str, type[BaseModel]] = {"/agents/{name}/ask": Asked, "/context/compose": Wanted, "/undo": Named}
 """Bodies whose head and size are looked at before they are read, so that FastAPI does not know of them."""
+_ANSWERS: dict[str, dict[str, str]] = {
+    "agents": {"agents": "array"},
+    "ask": {"run_id": "string", "status": "string", "text": "string", "sources": "array"},
+    "compose": {"id": "string", "text": "string"},
+    "explain": {"id": "string"},
+    "replay_composition": {"id": "string", "same": "boolean", "changed": "array", "text": "string"},
+    "offloaded": {"ref": "string", "handle": "string", "field": "string", "text": "string"},
+    "propose": {"status": "string"},
+    "undo": {"status": "string"},
+    "runs": {"runs": "array"},
+    "types": {"types": "array"},
+    "changes": {"changes": "array"},
+    "health": {"ok": "boolean"},
+    "ready": {"ok": "boolean", "agents": "integer"},
+}
+"""Operation -> the members that its answer always has. All answers are objects."""
 _PROBLEM: dict[str, Any] = {
     "type": "object",
     "description": "RFC 9457. Of a rejection, `errors` are its findings, each with its place in the delta.",
@@ -71,11 +87,17 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
     refused = {"description": "Refused.", "content": {MEDIA: {"schema": {"$ref": f"{_REFS}Problem"}}}}
     for path in document["paths"].values():
         for operation in path.values():
-            responses = {status: r for status, r in operation["responses"].items() if status == "200"}
-            operation["responses"] = {**responses, "default": refused}
+            fine = operation["responses"]["200"]
+            fine["content"]["application/json"] = {"schema": _answer(_ANSWERS.get(operation["operationId"], {}))}
+            operation["responses"] = {"200": fine, "default": refused}
     for path, name in {"/mutations": "Delta", **{p: form.__name__ for p, form in _FORMS.items()}}.items():
         document["paths"][path]["post"]["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": {"$ref": f"{_REFS}{name}"}}},
         }
     return document
+
+
+def _answer(members: dict[str, str]) -> dict[str, Any]:
+    """An object with these members, and others that depend on what was asked for."""
+    return {"type": "object", "required": [*members], "properties": {n: {"type": kind} for n, kind in members.items()}}
