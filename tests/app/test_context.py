@@ -62,6 +62,7 @@ def test_a_document_is_composed_explained_and_composed_once_more(ukai: Any, monk
     ukai("propose", "-", given=json.dumps(build.delta(build.change(1, title="Retry twice"))))
     changed = ukai("context", "replay", made["id"], code=output.REFUSED)
     nothing = ukai("context", "replay", "01a229cc-0000-7000-8000-000000000000", code=output.REFUSED)
+    empty = [ukai(*verb.split(), " ", code=output.REFUSED) for verb in ("context compose helper", "ask helper")]
 
     monkeypatch.setattr(context, "SHOWN_IN", 1)
     asked = (["compose", "helper", QUESTION], ["explain", made["id"]])
@@ -77,6 +78,7 @@ def test_a_document_is_composed_explained_and_composed_once_more(ukai: Any, monk
     assert "PullRequest#api:1 says something else" in changed["changed"]
     assert "Retry twice" in changed["text"]
     assert "that was made for you" in nothing
+    assert all("the question is empty. Write what you want to know" in said for said in empty)
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "templates.md"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ukai.app import identity
@@ -19,8 +20,11 @@ NONE = (
 class NoAgent(PermanentError):
     """There is no such agent, or none that the caller may ask here: nobody learns which."""
 
-    def __init__(self, name: str, known: list[str]) -> None:
+    def __init__(self, name: str, known: list[str], elsewhere: Sequence[str] = ()) -> None:
+        """`elsewhere`: the surfaces on which the caller may ask the agent of this name."""
         hint = suggest.hint_for(name, known) if known else NONE
+        if elsewhere:
+            hint = f"you may ask it on {', '.join(elsewhere)}; its `channels` and a policy have to name this one"
         super().__init__(f"no agent is named {name!r} that you may ask here", hint=hint)
         self.known = known
 
@@ -53,4 +57,6 @@ def may(opened: Engine, caller: identity.Caller, surface: str, name: str) -> boo
 def need(opened: Engine, caller: identity.Caller, surface: str, name: str) -> None:
     """Raise NoAgent unless the caller may ask it here."""
     if not may(opened, caller, surface, name):
-        raise NoAgent(name, [a.name for a in listed(opened, caller, surface)])
+        agent = opened.catalog.agents.get(name)
+        elsewhere = [c for c in agent.channels if may(opened, caller, c, name)] if agent else []
+        raise NoAgent(name, [a.name for a in listed(opened, caller, surface)], elsewhere)

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from ukai import record
 from ukai.access import Decision, decision
-from ukai.app import budgets, engine, identity, rules, telemetry, tooling
+from ukai.app import budgets, engine, identity, rules, telemetry, tooling, wording
 from ukai.context import reading, told
 from ukai.context.reader import Reader
 from ukai.kit import canonical, handle, ids
@@ -119,11 +119,12 @@ async def ask(
 
     `place`: where the answer goes; None is the caller's own screen. `earlier`: what was said before in the
     conversation, oldest first, as far as everybody in the place may read it. The documents of earlier turns are not
-    among it, so only what this turn was given is not given again. Raises UnknownAgent, NotServed, UnknownSkill.
+    among it, so only what this turn was given is not given again. Raises UnknownAgent, NotServed, UnknownSkill,
+    NothingAsked.
     """
     clock = opened.clock
     served = opened.agent(agent)
-    wanted = skills.wanted(question, served.skills, named=skill)
+    wanted = skills.wanted(wording.asked(question), served.skills, named=skill)
     run_id = str(ids.time_ordered(clock.now()))
 
     def tell(kind: events.Kind, **data: Any) -> None:

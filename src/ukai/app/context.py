@@ -11,7 +11,7 @@ from uuid import UUID
 
 from ukai import context
 from ukai.access.decision import KEEPERS
-from ukai.app import budgets, composing, engine, rankers
+from ukai.app import budgets, composing, engine, rankers, wording
 from ukai.context import cut, explaining, ranking, rereading
 from ukai.context.given import Given
 from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
@@ -31,6 +31,8 @@ WITHOUT_A_MODEL = (
     "the model that was to rank failed: the scores ordered instead",
 )
 """For each of `ranking.FAILED`."""
+IN_SHORT = ("budget", "used", "ceiling_hit")
+"""Of a report, what whoever reads the document alone needs of it."""
 ORDER = "what stands together is ranked together, with the best of it or where a model put it; a score is its own"
 """Why the scores below each other go up and down."""
 EMPTY = "  the scopes of agent and skill cover nothing that you may read: see their globs and ids, and your rights"
@@ -80,7 +82,7 @@ async def compose(
     ranker: str | None = None,
     progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """The document with its report. Raises UnknownAgent, UnknownSkill, UnknownRanker, NotInvoked."""
+    """The document with its report. Raises NothingAsked, UnknownAgent, UnknownSkill, UnknownRanker, NotInvoked."""
     async with engine.opened(path) as opened:
         who = opened.principal(principal)
         await opened.keep_up(progress)
@@ -110,12 +112,15 @@ async def composed(
     conversation: str | None = None,
     holds: str | None = None,
     ranker: str | None = None,
+    report: bool = True,
 ) -> dict[str, Any]:
     """The same in a workspace that is open; `ceiling_tokens` is what whoever reads can take at most.
 
+    `report`: False gives what the document came to (`IN_SHORT`) in its place, which `explained` tells afterwards.
+
     `ranker`: one that ukai.yaml lists; None is its own choice. What a model uses counts against the caller's limits.
     `holds`: the last composition that reached whoever asks, in place of `conversation`: what was given with it and
-    before it is not given again, and what was composed since is. Raises NoSuchComposition.
+    before it is not given again, and what was composed since is. Raises NoSuchComposition, NothingAsked.
     """
     served = opened.agent(agent)
     named = _skill(served, skill)
@@ -123,7 +128,7 @@ async def composed(
     meter = budgets.meter(opened, served, principal, named and named.budget)
     name, ordering = rankers.named(opened, ranker, meter)
     request = context.Request(
-        question=unicode.storable(question),
+        question=wording.asked(question),
         scope=(named.scope if named else None) or served.scope or WHEREVER_RIGHTS_REACH,
         skill=skill or "",
         budget_tokens=budget_tokens,
@@ -138,10 +143,12 @@ async def composed(
         made = await composing.compose(
             opened, request.alone, reader, ordering, given=await _held(opened, holds, reader)
         )
+    told, document = made.report.as_json(), {"id": str(made.id), "text": made.text}
+    if not report:
+        return document | {name: told[name] for name in IN_SHORT}
     async with opened.db.snapshot() as tx:
-        report = await rereading.reread(tx, made.report.as_json(), library=opened.library, reader=reader)
-    times = made.ms if _may_audit(opened, principal) else None
-    return {"id": str(made.id), "text": made.text, "report": shown(report, times)}
+        told = await rereading.reread(tx, told, library=opened.library, reader=reader)
+    return document | {"report": shown(told, made.ms if _may_audit(opened, principal) else None)}
 
 
 async def _held(opened: engine.Engine, id: str, reader: Reader) -> Given:

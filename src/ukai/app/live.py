@@ -23,8 +23,6 @@ from ukai.runtime.skills import UnknownSkill
 __all__ = ["Event", "Exchange", "Outcome", "Question", "Told", "UnknownSkill", "asked", "outcome", "refused"]
 
 Told = Event | Outcome
-MAX_QUESTION = 20_000
-"""Characters."""
 MAX_EARLIER = 50
 """Exchanges of a conversation that are handed on, the newest."""
 
@@ -111,7 +109,6 @@ async def outcome(reception: Reception, question: Question) -> Outcome:
 def _storable(question: Question) -> Question:
     return replace(
         question,
-        text=unicode.storable(question.text),
         conversation=None if question.conversation is None else unicode.storable(question.conversation),
         earlier=[
             Exchange(question=unicode.storable(e.question), answer=unicode.storable(e.answer)) for e in question.earlier

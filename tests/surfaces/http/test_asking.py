@@ -10,9 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import scratch
 from tests.app import build
 from tests.surfaces import world
-from tests.surfaces.http.conftest import client
+from tests.surfaces.http.conftest import BASE, client
 from ukai import store
 from ukai.app import agents
 from ukai.app.admission import Admission
@@ -97,6 +98,36 @@ async def test_what_is_no_question_is_refused_with_its_place(database: store.Dat
     assert (answer.status_code, answer.json()["errors"][0]["where"]) == (422, where)
 
 
+@pytest.mark.parametrize("question", ["", " \n\t\u00a0"])
+async def test_a_question_that_says_nothing_is_refused_with_what_to_write(database: store.Database, question: str):
+    async with client(database) as web:
+        asked = await web.post("/agents/helper/ask", json={"question": question})
+        composed = await web.post("/context/compose", json={"agent": "helper", "question": question})
+        runs = (await web.get("/runs")).json()["runs"]
+
+    found = [(a.status_code, a.json()["type"], a.json()["errors"]) for a in (asked, composed)]
+    assert found[0] == found[1]
+    assert found[0][:2] == (422, "urn:ukai:problem:nothing_asked")
+    assert "write what you want to know" in found[0][2][0]["hint"]
+    assert runs == []
+
+
+async def test_an_agent_that_is_served_elsewhere_says_where_to_whoever_may_ask_it_there(database: store.Database):
+    elsewhere = ("[cli, web, rest, mcp, openai, slack]", "[cli, web]")
+    files = {**world.FILES, "agents/hidden/SKILL.md": world.FILES["agents/hidden/SKILL.md"].replace(*elsewhere)}
+    loaded = world.read(world.written(scratch.folder("ukai-elsewhere-"), files))
+    hints: list[str] = []
+    for who in (build.BEN, build.ANN):
+        here = world.here(world.opened(database, world.as_(loaded, local_principal=who)))
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(http.made(here)), base_url=BASE) as web:
+            answer = await web.post("/agents/hidden/ask", json=QUESTION)
+        assert answer.json()["detail"] == "no agent is named 'hidden' that you may ask here"
+        hints.append(answer.json()["errors"][0]["hint"])
+
+    assert hints[0].startswith("you may ask it on cli, web;")
+    assert hints[1] == "use one of: helper"
+
+
 async def test_somebody_elses_run_is_not_there(database: store.Database):
     async with client(database) as ann, client(database, build.BEN) as ben:
         run_id = (await ann.post("/agents/helper/ask", json=QUESTION)).json()["run_id"]
@@ -176,9 +207,15 @@ async def test_a_document_is_composed_and_explains_itself_to_whoever_it_was_made
         nothing = await ann.get("/context/offloaded/x", params={"agent": "helper"})
         hidden = await ann.post("/context/compose", json=wanted | {"agent": "hidden"})
         unlisted = await ann.post("/context/compose", json=wanted | {"ranker": "quick"})
+        short = (await ann.post("/context/compose", json=wanted | {"report": False})).json()
 
     assert "PullRequest#api:1" in made["text"]
     assert made["report"]["used"] <= made["report"]["budget"]
+    assert {**short, "id": ""} == {
+        "id": "",
+        "text": made["text"],
+        **{name: made["report"][name] for name in ("budget", "used", "ceiling_hit")},
+    }
     assert why.json()["shown"] is True
     assert (again.json()["same"], again.json()["text"]) == (True, made["text"])
     assert {r.status_code for r in (theirs, theirs_again, nothing, hidden)} == {404}

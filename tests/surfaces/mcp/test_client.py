@@ -176,6 +176,8 @@ async def test_a_long_value_comes_in_pages_that_clients_take_whole(
         ("ask", {"agent": "helper"}, "question: Field required"),
         ("ask", {"agent": "helper", "question": "x", "as": "ben@example.com"}, "as: Extra inputs are not permitted"),
         ("ask", {"agent": "helper", "question": 7}, "question: Input should be a valid string"),
+        ("ask", {"agent": "helper", "question": " "}, "the question is empty"),
+        ("compose_context", {"agent": "helper", "question": ""}, "the question is empty"),
         ("get_run", {"run_id": "nothing"}, "no run 'nothing' that may be read"),
         ("fetch_offloaded", {"agent": "hidden", "ref": "x"}, "no agent is named 'hidden' that you may ask here"),
         ("fetch_offloaded", {"agent": "helper", "ref": "\0"}, "there is nothing under"),

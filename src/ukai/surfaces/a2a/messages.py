@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, cast
 
-from ukai.app import live
+from ukai.app import live, wording
 from ukai.kit import strict_json
 from ukai.surfaces.a2a.card import MARKDOWN
 
@@ -65,8 +65,8 @@ def read(raw: bytes) -> Call:
     if not texts or not all(isinstance(text, str) for text in texts):
         raise Wrong(BAD_PARAMS, "the message holds no text, or more than text", id)
     text = "\n".join(str(text) for text in texts).strip()
-    if not 0 < len(text) <= live.MAX_QUESTION:
-        raise Wrong(BAD_PARAMS, f"a question has 1 to {live.MAX_QUESTION} characters", id)
+    if not 0 < len(text) <= wording.MOST:
+        raise Wrong(BAD_PARAMS, f"a question has 1 to {wording.MOST} characters", id)
     context = message.get("contextId")
     return Call(
         id=id,

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ukai.app import live
+from ukai.app import live, wording
 from ukai.app.reception import Reception
 from ukai.kit.errors import UkaiError
 from ukai.surfaces import wire
@@ -68,7 +68,7 @@ async def _run(request: Request) -> Response:
         where = "/".join(str(part) for part in first["loc"])
         return JSONResponse({"error": f"{where}: {first['msg']}"}, status_code=422)
     spoken = [m for m in given.messages if m.role in ("user", "assistant")]
-    if not spoken or spoken[-1].role != "user" or not 0 < len(spoken[-1].text.strip()) <= live.MAX_QUESTION:
+    if not spoken or spoken[-1].role != "user" or not 0 < len(spoken[-1].text.strip()) <= wording.MOST:
         return JSONResponse({"error": "the last message is no question of the user"}, status_code=422)
     question = live.Question(
         agent=request.path_params["agent"],

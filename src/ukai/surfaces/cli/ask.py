@@ -22,8 +22,6 @@ def ask(
     quiet: output.Quiet = False,
 ) -> None:
     """Ask an agent, and see its answer, its sources and what it considered."""
-    if not question.strip():
-        raise typer.BadParameter("the question is empty", param_hint="QUESTION")
     from ukai.app import ask as verb
 
     show = verb.lines(output.live(quiet=quiet or as_json))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ukai.app import agents, live
+from ukai.app import agents, live, wording
 from ukai.app.identity import Caller
 from ukai.surfaces import wire
 from ukai.surfaces.http import body as bodies
@@ -32,7 +32,7 @@ class Asked(BaseModel):
     """A question."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-    question: Annotated[str, Field(min_length=1, max_length=live.MAX_QUESTION)]
+    question: wording.Question
     skill: str | None = None
     """One of the agent's skills, by name."""
     conversation: Annotated[str | None, Field(max_length=200)] = None

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ukai.app import agents, context, live, replies
+from ukai.app import agents, context, replies, wording
 from ukai.surfaces.http import body
 from ukai.surfaces.http.here import CHANNEL, asking, reception
 from ukai.surfaces.http.problems import Json
@@ -20,7 +20,7 @@ class Wanted(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     agent: Annotated[str, Field(max_length=64)]
-    question: Annotated[str, Field(min_length=1, max_length=live.MAX_QUESTION)]
+    question: wording.Question
     skill: str | None = None
     budget_tokens: Annotated[int | None, Field(ge=1, le=50_000)] = None
     conversation: Annotated[str | None, Field(max_length=200)] = None
@@ -29,11 +29,13 @@ class Wanted(BaseModel):
     """In its place: the id of the last composition that arrived. What was composed since counts as lost."""
     ranker: Annotated[str | None, Field(max_length=200)] = None
     """One that ukai.yaml lists; the deployment's own choice by default."""
+    report: bool = True
+    """False leaves it out of the answer, of which it is most; `explain` tells it."""
 
 
 @router.post("/context/compose", operation_id="compose", summary="What an agent would read about a question.")
 async def compose(request: Request) -> Response:
-    """The document, and the report of how it came about."""
+    """The document, and the report of how it came about; without it `budget`, `used` and `ceiling_hit` alone."""
     who, here = await asking(request), reception(request)
     wanted = await body.parsed(request, Wanted)
     agents.need(here.engine, who, CHANNEL, wanted.agent)
@@ -49,6 +51,7 @@ async def compose(request: Request) -> Response:
         conversation=wanted.conversation,
         holds=wanted.holds,
         ranker=wanted.ranker,
+        report=wanted.report,
     )
     return Json(made)
 

@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from ukai.app import access, admission, agents, context, engine, history, identity, live, run, undo
+from ukai.app import access, admission, agents, context, engine, history, identity, live, run, undo, wording
 from ukai.kit import canonical, errors
 from ukai.surfaces import wire
 
@@ -131,6 +131,8 @@ async def _ours(request: Request, error: Exception) -> Response:
             )
         case context.UnknownSkill() | context.UnknownRanker() | live.UnknownSkill() | undo.NotNamed():
             return problem(422, "not_named", detail, hint=raised.hint)
+        case wording.NothingAsked():
+            return problem(422, "nothing_asked", detail, hint=raised.hint, where="/question")
         case context.NotInvoked():
             return problem(403, "forbidden", "you may not use this agent here", hint=raised.hint)
         case identity.NoRight():

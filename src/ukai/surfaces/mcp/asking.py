@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ukai.app import agents, live, run
+from ukai.app import agents, live, run, wording
 from ukai.kit import canonical
 from ukai.surfaces.mcp.call import CHANNEL, Call, Given, Result, Tool
 
@@ -21,7 +21,7 @@ class Asked(Given):
     """A question."""
 
     agent: Annotated[str, Field(description="As list_agents names it.", max_length=64)]
-    question: Annotated[str, Field(min_length=1, max_length=live.MAX_QUESTION)]
+    question: wording.Question
     skill: Annotated[str | None, Field(description="One of the agent's skills, by name.")] = None
     conversation: Annotated[
         str | None, Field(description="The same text in several calls keeps them together.", max_length=200)

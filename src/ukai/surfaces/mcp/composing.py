@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ukai.app import agents, context, live, replies
+from ukai.app import agents, context, replies, wording
 from ukai.kit import canonical
 from ukai.surfaces.mcp.call import CHANNEL, Call, Given, Result, Tool
 
@@ -18,7 +18,7 @@ class Wanted(Given):
     """A document about a question."""
 
     agent: Agent
-    question: Annotated[str, Field(min_length=1, max_length=live.MAX_QUESTION)]
+    question: wording.Question
     skill: Annotated[str | None, Field(description="One of the agent's skills, by name.")] = None
     budget_tokens: Annotated[int | None, Field(ge=1, le=50_000, description="How long it may be.")] = None
     conversation: Annotated[
@@ -72,11 +72,9 @@ async def compose_context(call: Call, given: Wanted) -> Result:
         conversation=given.conversation,
         holds=given.holds,
         ranker=given.ranker,
+        report=False,
     )
-    report = made["report"]
-    data = {"id": made["id"], "ceiling_tokens": call.most_tokens}
-    data |= {name: report[name] for name in ("budget", "used", "ceiling_hit")}
-    return Result(text=made["text"], data=data)
+    return Result(text=made.pop("text"), data={**made, "ceiling_tokens": call.most_tokens})
 
 
 async def fetch_offloaded(call: Call, given: PutAside) -> Result:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from ukai.app import live
+from ukai.app import live, wording
 from ukai.app.identity import Caller
 from ukai.kit import canonical
 from ukai.kit.errors import UkaiError
@@ -107,8 +107,8 @@ def _question(asked: Asked, who: Caller) -> live.Question:
     if not spoken or spoken[-1].role != "user" or not spoken[-1].text.strip():
         raise failures.Refused(400, "the last message is no question", kind="invalid_request", param="messages")
     text = spoken.pop().text
-    if len(text) > live.MAX_QUESTION:
-        message = f"a question has at most {live.MAX_QUESTION} characters"
+    if len(text) > wording.MOST:
+        message = f"a question has at most {wording.MOST} characters"
         raise failures.Refused(400, message, kind="string_above_max_length", param="messages")
     earlier: list[live.Exchange] = []
     said = ""

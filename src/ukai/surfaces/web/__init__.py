@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ukai.app import admission, agents, context, live, reception, run
+from ukai.app import admission, agents, context, live, reception, run, wording
 from ukai.app.identity import Caller, NotKnown
 from ukai.kit.errors import TemporaryError, UkaiError
 from ukai.surfaces import wire
@@ -40,7 +40,7 @@ class Asked(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     agent: Annotated[str, Field(max_length=64)]
-    question: Annotated[str, Field(min_length=1, max_length=live.MAX_QUESTION)]
+    question: wording.Question
     earlier: Annotated[list[Exchange], Field(max_length=live.MAX_EARLIER)] = []
 
 
@@ -169,6 +169,8 @@ async def _problem(request: Request, error: Exception) -> Response:
             status, headers = 429, {"Retry-After": str(error.retry_after_s)}
         case wire.TooLarge():
             status = 413
+        case wording.NothingAsked():
+            status = 422
         case TemporaryError():
             status = 503
         case _:
