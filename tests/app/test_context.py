@@ -188,6 +188,14 @@ async def test_a_question_or_a_name_with_what_no_database_holds_is_answered_like
     assert all(unicode.is_storable(found["handle"]) for found in told)
 
 
+async def test_the_same_again_is_written_out_of_what_was_kept_at_every_door(opened: engine.Engine):
+    """Ann holds audit: she is told what took how long, and strategies that did not run took nothing."""
+    made = [await context.composed(opened, "desk", "How is it?", principal=test_ask.ANN) for _ in range(2)]
+
+    assert ["strategies" in m["report"]["ms"] for m in made] == [True, False]
+    assert made[1]["text"] == made[0]["text"]
+
+
 async def test_times_which_say_whether_somebody_wrote_are_told_to_who_holds_audit_alone(opened: engine.Engine):
     made = [await context.composed(opened, "desk", "How is it?", principal=who) for who in (test_ask.BEN, test_ask.ANN)]
     explained = await context.explained(opened, made[0]["id"], None, principal=test_ask.BEN)

@@ -277,6 +277,26 @@ async def test_what_stands_there_by_its_id_alone_is_asked_for_again_too(
     assert ("orders" in denied.text, "returns" in denied.text) == (False, True)
 
 
+async def test_what_is_only_pointed_at_is_asked_for_again_too(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    w = await company(database)
+    given = (await compose(w)).report.shown
+    first, again = [await compose(w, given=given) for _ in range(2)]
+    stored = bodies.stored
+
+    async def without_a1(tx: store.Transaction, scope: Any, nodes: Sequence[Any]) -> list[rows.Node]:
+        return [n for n in await stored(tx, scope, nodes) if n.handle != "Memo#a1"]
+
+    monkeypatch.setattr(bodies, "stored", without_a1)
+    denied = await compose(w, given=given)
+
+    assert "already given above: Memo#{a1,a2}" in again.text
+    assert "strategies" not in again.ms
+    assert (again.text, again.items) == (first.text, first.items)
+    assert "already given above: Memo#a2" in denied.text
+
+
 async def saved_of(w: world.World, *made: context.Composition) -> list[compositions.Saved]:
     async with w.db.transaction() as tx:
         found = [await compositions.saved(tx, m.id) for m in made]

@@ -95,9 +95,9 @@ class Engine:
         """What the workspace holds."""
         return self.loaded.catalog
 
-    @property
+    @cached_property
     def library(self) -> Library:
-        """What reading needs to know of the graph."""
+        """What reading needs to know of the graph. One for all calls: what was composed is kept for its templates."""
         types = {t.type: t for d in self.catalog.domains.values() for t in d.types}
         return Library(types=types, cache=self.cache, shelf=loading.shelf(self.catalog))
 

@@ -284,7 +284,7 @@ class _Call:
 
     def _drawn(self, answers: caching.Answers) -> Drawn | None:
         found: Drawn | None = answers.get(self._name)
-        return found if found is not None and found.shelf is self.library.shelf else None
+        return found if found is not None and found.shelf == self.library.shelf else None
 
     def _drawing(
         self,
@@ -296,6 +296,7 @@ class _Call:
         shown: Mapping[UUID, reading.Shown],
     ) -> Drawn:
         needed = {id for _, ids in assembled.blocks for id in ids}
+        needed.update(assembled.shown, *assembled.elements.values())  # what is only pointed at, too
         found = spans.of(assembled.blocks, bodies.said(shown, near, items))
         wanted = tuple(c for c in near if c.id in needed)
         told = len(report.ranking) + len(report.dropped)
