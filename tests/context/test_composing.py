@@ -616,6 +616,40 @@ async def test_why_something_is_not_in_a_document_says_what_to_do(database: stor
     assert await why("Firm#aldre") == await why("Firm#alder") == [explaining.NOT_THERE]
 
 
+async def test_a_record_is_explained_by_its_name_as_people_write_it(database: store.Database):
+    """Only where one record is meant, and they may read it."""
+    w = await company(database)
+    only = ["group:managers"]
+    await w.write(*world.memo("wiki/a b", "alder", "Hm."), *world.memo("wiki/closed", "alder", "Hm.", readers=only))
+    await w.write(*world.memo("wiki", "alder", "Hm."), *world.table("orders"), *world.table("closed", readers=only))
+    made = await compose(w)
+
+    async def why(name: str) -> tuple[str, tuple[str, ...]]:
+        found = await context.explain(database, made.id, name, library=w.library, reader=world.reader(ANN))
+        assert found is not None
+        return found.handle, found.lines
+
+    assert (await why("Memo#wiki/a b"))[0] == "Memo#wiki%2Fa%20b"
+    assert await why("Memo#wiki/a b/body") == await why("Memo#wiki%2Fa%20b/body")
+    assert await why("Memo#wiki/body") == await why("Memo#%77iki/body")
+    assert explaining.NOT_THERE not in (await why("Memo#wiki/a b/body"))[1] + (await why("Memo#wiki/body"))[1]
+    assert (await why("table#main:orders"))[1] == (explaining.NOT_THERE, "did you mean Table#main:orders?")
+    assert (await why("Mmeo#wiki/a b"))[1][1:] == ("did you mean Memo#wiki%2Fa%20b?",)
+    for hidden in ("Memo#wiki/closed", "table#main:closed", "table#main:none", "Memo#wiki/none", "Mmeo#wiki/closed"):
+        assert (await why(hidden))[1] == (explaining.NOT_THERE,)
+
+
+async def test_a_record_outside_of_the_agents_own_scope_is_told_once(database: store.Database):
+    w = await company(database)
+    scope = Scope(globs=("memos/**",))
+    made = await compose(w, scope=scope)
+    reader = world.reader(ANN, scope)
+    found = await context.explain(database, made.id, "Firm#alder", library=w.library, reader=reader)
+
+    assert found is not None
+    assert found.lines == ("the agent's scope does not cover its place, firms/alder",)
+
+
 async def test_a_replay_gives_the_same_bytes_or_names_what_changed(database: store.Database):
     w = await company(database)
     made = await compose(w, budget_tokens=200)

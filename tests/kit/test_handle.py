@@ -40,6 +40,14 @@ def test_any_values_travel_through_a_handle(values: list[str], part: list[str]):
     assert made.values == tuple(values)
 
 
+def test_a_name_in_which_nothing_is_encoded_may_stand_for_several():
+    found = [str(h) for h in handle.unencoded("Page#wiki/a b/body", 1)]
+
+    assert found == ["Page#wiki%2Fa%20b%2Fbody", "Page#wiki%2Fa%20b/body", "Page#wiki/a%20b/body"]
+    assert [str(h) for h in handle.unencoded("Table#main:a:b", 2)] == ["Table#main:a%3Ab"]
+    assert len(handle.unencoded("Page#" + "a/" * 999, 1)) == handle.PIECES
+
+
 @given(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=2))
 def test_what_is_written_between_brackets_names_the_same_record(values: list[str]):
     key = handle.key_of(values)

@@ -126,15 +126,16 @@ async def explained(
 ) -> Explanation:
     """The same of a composition that was found before. What is said of a record is what `reader` may know of it."""
     report = json.loads(saved.report)
-    parsed = handle.parse(name)
+    anywhere = Reader(rights=reader.rights, edges=reader.edges)
     async with db.snapshot() as tx:
+        name = await _named(tx, name, library, anywhere)
+        parsed = handle.parse(name)
         found, updated = await _readable(tx, parsed, reader) if parsed else (None, None)
-        if parsed is None:
-            return Explanation(handle=name, is_shown=False, lines=(NO_HANDLE,))
-        anywhere = Reader(rights=reader.rights, edges=reader.edges)
         report = await rereading.reread(tx, report, library=library, reader=anywhere)
-        if found is None:
-            return Explanation(handle=name, is_shown=False, lines=(NOT_THERE, *_meant(parsed, report)))
+        if parsed is None or found is None:
+            meant = [*await _of_another_type(tx, name, library, anywhere), *_meant(parsed, report)]
+            why = NO_HANDLE if parsed is None and not meant else NOT_THERE
+            return Explanation(handle=name, is_shown=False, lines=(why, *meant))
         told, about = _reported(report, name, library.types)
         if (
             (not told or about != name)
@@ -159,6 +160,9 @@ def reported(saved: compositions.Saved, name: str, types: Mapping[str, schema.Ty
     Nothing is looked up.
     """
     report = json.loads(saved.report)
+    kind = types.get(name.partition("#")[0])
+    others = map(str, handle.unencoded(name, len(kind.key))) if kind else ()
+    name = next((n for n in (name, *others) if _told(report, n)), name)
     told, about = _reported(report, name, types)
     return Explanation(handle=name, is_shown=_is_shown(report, about), lines=(*told, *_turns(told)) or NOT_REPORTED)
 
@@ -256,8 +260,37 @@ async def _readable(
     return node, await rows.changed_at(tx, node.id, rows.version_of(fields, node.field_versions))
 
 
-def _meant(name: handle.Handle, report: Mapping[str, Any]) -> Iterator[str]:
+async def _named(tx: store.Transaction, name: str, library: reading.Library, reader: Reader) -> str:
+    """`name` as reports have it; where nothing they may read is called so, the one that its key is if nothing in it is
+    encoded (`Page#wiki/sales` for `Page#wiki%2Fsales`).
+    """
+    parsed, kind = handle.parse(name), library.types.get(name.partition("#")[0])
+    if kind is None or (parsed is not None and await reading.read(tx, library, reader, name=parsed) is not None):
+        return str(parsed or name)
+    found = [
+        h
+        for h in handle.unencoded(name, len(kind.key))
+        if h != parsed and await reading.read(tx, library, reader, name=h) is not None
+    ]
+    return str(found[0] if len(found) == 1 else parsed or name)
+
+
+async def _of_another_type(tx: store.Transaction, name: str, library: reading.Library, reader: Reader) -> Sequence[str]:
+    """What was probably meant where the type is misspelt: a record that they may read."""
+    written, _, rest = name.partition("#")
+    known = [t for t, kind in library.types.items() if reader.rights.readable(t, frozenset(kind.by_key))]
+    near = None if written in known else suggest.suggest(written, known)
+    if near is None:
+        return ()
+    other = handle.parse(await _named(tx, f"{near.name}#{rest}", library, reader))
+    is_there = other is not None and await reading.read(tx, library, reader, name=other) is not None
+    return (f"did you mean {other}?",) if is_there else ()
+
+
+def _meant(name: handle.Handle | None, report: Mapping[str, Any]) -> Iterator[str]:
     """What was probably meant, among what was found then. `report` is one that speaks of what they may see now."""
+    if name is None:
+        return
     # With other numbers it is another record and no slip of the hand.
     known = [h for found in report["found"] if (h := handle.parse(found)) and _digits(h.key) == _digits(name.key)]
     near = suggest.suggest(name.key, [h.key for h in known if h.type == name.type])
@@ -345,7 +378,7 @@ def _of_scope(node: rows.Node, reader: Reader, scope: Scope) -> Iterator[str]:
         if glob.compile(pattern).matches(node.path):
             yield f"the scope excludes {pattern}, and it stands at {node.path}"
     named = node.handle in scope.static_ids or any(glob.compile(g).matches(node.path) for g in scope.globs)
-    if not named:
+    if not named and scope not in reader.scopes:  # of the agent's own that was said above
         yield f"no glob of the scope covers its place, {node.path}, and no static id names it"
 
 

@@ -15,6 +15,8 @@ _PART = r"[^\s/#\x00\ud800-\udfff]+"
 _WHOLE = re.compile(rf"({_TYPE})#({_PART})((?:/{_PART})*)\Z")
 _LISTS = re.compile(r"[\[\]{},]")
 _SHOWN = re.compile(rf"{_LISTS.pattern}|\s|{unicode.UNSEEN.pattern}")
+PIECES = 32
+"""Between slashes, of a key that nobody encoded."""
 IN_BRACKETS = re.compile(rf"\[{_TYPE}#[^\s\[\]]+\]")
 """A handle as documents and answers have it, where `shown` wrote it."""
 
@@ -55,6 +57,19 @@ def parse(text: str) -> Handle | None:
     if "%" in key:
         key = key_of(map(unquote, key.split(":")))
     return Handle(type=found[1], key=key, part=tuple(map(unquote, found[3].split("/")[1:])))
+
+
+def unencoded(text: str, fields: int) -> list[Handle]:
+    """The handles that `text` may stand for where nothing in it was encoded: any `/` may belong to the key, which has
+    so many fields. The longest key first.
+    """
+    type, _, rest = text.partition("#")
+    pieces = rest.split("/")
+    found: list[Handle] = []
+    for end in range(min(len(pieces), PIECES), 0, -1):
+        values = "/".join(pieces[:end]).split(":", max(fields, 1) - 1)
+        found.append(Handle(type=type, key=key_of(map(unquote, values)), part=tuple(map(unquote, pieces[end:]))))
+    return found
 
 
 def key_of(values: Iterable[object]) -> str:

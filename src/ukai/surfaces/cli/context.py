@@ -85,7 +85,7 @@ def explain(
         text = "\n".join([head, "", *context.lines(found["report"], whole=whole)])
     else:
         verdict = "is in the document" if found["shown"] else "is not in the document"
-        text = "\n".join([f"{record} {verdict}", *(f"  {line}" for line in found["why"])])
+        text = "\n".join([f"{found['handle']} {verdict}", *(f"  {line}" for line in found["why"])])
     output.emit(found, as_json=as_json, text=text)
 
 
