@@ -93,6 +93,7 @@ async def test_a_night_is_measured_and_held_against_what_was_pinned(opened: engi
     assert "acme: usable @2500 fell from 1.0000 to 0.5000" in second.alerts
     assert second.lost == ("other",)
     assert str(second).endswith("less than the night before: other")
+    assert [(f["code"], f["received"]) for f in second.findings][:1] == [("item_unknown", "PullRequest#api:2")]
     assert (await golden.measured(opened, budgets=(2_500,), every=2)).figures["cases"] == 1
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.evals import build
 from tests.examples import sample
+from tests.surfaces import world
 from ukai.app import lint, loading
 from ukai.app.evals import bank as asked
 from ukai.kit import document
@@ -74,6 +75,18 @@ def test_lint_reads_the_cases_of_a_workspace(tmp_path):
     report = lint.lint(tmp_path)
 
     assert ("unknown_key", "evals/mine.yaml:1:19") in [(f.code, f.where) for f in report.findings]
+
+
+def test_lint_tells_a_required_item_of_a_type_that_is_not_declared(tmp_path: Path):
+    items = '["PullRequest#api:1", "Nope#1", "PulRequest#api:1/title", "tool:search_records"]'
+    cases = f"- {{id: a, ask: x, requires: {{items: {items}}}}}\n"
+
+    report = lint.lint(world.written(tmp_path, {**world.FILES, "evals/x.yaml": cases}))
+
+    assert not report.failed
+    found = [(f.code, f.where, f.hint) for f in report.findings if f.where.startswith("evals/")]
+    assert [f[:2] for f in found] == [("unknown_type", "evals/x.yaml:1:59"), ("unknown_type", "evals/x.yaml:1:69")]
+    assert found[1][2] == "did you mean 'PullRequest'?"
 
 
 def test_the_sample_company_has_more_than_a_hundred_cases_in_all_three_splits():

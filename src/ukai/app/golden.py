@@ -18,11 +18,12 @@ from ukai.app import engine, loading, rankers
 from ukai.app.engine import Progress
 from ukai.app.evals import bank
 from ukai.app.recall import Report
-from ukai.context import levels, making, ranking
-from ukai.context.reader import WHEREVER_RIGHTS_REACH
+from ukai.context import levels, making, ranking, reading
+from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
 from ukai.context.recall.measured import Held
 from ukai.context.rows import views
 from ukai.context.scope import CEILING_TOKENS
+from ukai.kit import handle
 from ukai.kit.errors import PermanentError
 from ukai.kit.finding import Finding
 from ukai.measure import at_budgets
@@ -121,6 +122,7 @@ async def measured(
         wanted = []
     for question in wanted:
         rows.append(await _row(opened, question, budgets, ranker))
+        told += await _unknown(opened, question, rows[-1].missing)
         progress(f"cases: {len(rows)} of {len(wanted)}")
     return Report(figures=at_budgets.summary(rows, budgets), per_case=tuple(rows), findings=tuple(told))
 
@@ -150,6 +152,27 @@ def _nothing_indexed(opened: engine.Engine) -> Finding:
         message="the store holds no record that could be composed: nothing was measured",
         hint=f"{how}, or propose records; `ukai db status` says which store this is",
     )
+
+
+async def _unknown(opened: engine.Engine, question: Question, missing: Sequence[str]) -> list[Finding]:
+    """What no document could hold: there is no such record, or none for its asker. One answer for both."""
+    agent = opened.agent(question.agent or "")
+    inside = opened.reader(agent, opened.rights(agent, question.asker or "", "cli"))
+    anywhere = Reader(rights=inside.rights, edges=inside.edges)
+    async with opened.db.snapshot() as tx:
+        return [
+            Finding(
+                code="item_unknown",
+                severity="warning",
+                where=f"/cases/{question.id}",
+                message=f"there is no {item} that {question.asker} may read with {agent.name}",
+                received=item,
+                hint="correct `requires`, bring the record in, or see `ukai access explain`: it counts as not found",
+            )
+            for item in missing
+            if (named := handle.parse(item)) is not None
+            and await reading.read(tx, opened.library, anywhere, name=named) is None
+        ]
 
 
 async def _row(opened: engine.Engine, question: Question, budgets: Sequence[int], ranker: str | None) -> Row:

@@ -55,7 +55,26 @@ def load(root: Path, *, only: str | None = None) -> catalog.Loaded:
     found = [f for doc in _connectors(loaded.catalog) for f in connector(doc, loaded.catalog)[1]]
     found += _baseline(root, loaded)
     found += _templates(loaded)
+    found += _required(loaded)
     return replace(loaded, findings=ordered([*loaded.findings, *found])) if found else loaded
+
+
+def _types(loaded: catalog.Loaded) -> dict[str, str]:
+    """Every type with its hash; none where a domain cannot be read or none is here: theirs would seem undeclared."""
+    known = loaded.catalog.domains
+    if not known or any(path_of(f).startswith("domains/") for f in errors(loaded.findings)):
+        return {}
+    return {t.type: t.content_hash for d in (*known.values(), *shipped.domains().values()) for t in d.types}
+
+
+def _required(loaded: catalog.Loaded) -> list[Finding]:
+    files = [doc for path, doc in loaded.catalog.documents.items() if path.split("/")[-2:-1] in (["cases"], ["evals"])]
+    types = _types(loaded) if files else {}
+    if not types:
+        return []
+    from ukai.measure import bank
+
+    return [f for doc in files for f in bank.undeclared(doc, types)]
 
 
 def _templates(loaded: catalog.Loaded) -> list[Finding]:
@@ -64,11 +83,7 @@ def _templates(loaded: catalog.Loaded) -> list[Finding]:
         return []
     from ukai.context.render import templates
 
-    # Where a domain cannot be read, a type of it would seem to be none.
-    is_whole = known.domains and not any(path_of(f).startswith("domains/") for f in errors(loaded.findings))
-    every = [*known.domains.values(), *shipped.domains().values()] if is_whole else []
-    types = {t.type: t.content_hash for d in every for t in d.types}
-    return [*templates.too_long(known.templates), *templates.unused(shelf(known), modes, types)]
+    return [*templates.too_long(known.templates), *templates.unused(shelf(known), modes, _types(loaded))]
 
 
 class BrokenConfiguration(PermanentError):

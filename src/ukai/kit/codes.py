@@ -166,7 +166,7 @@ CODES: dict[str, str] = {
     "template_off": "A template has no mode in templates.yaml, and makes no body.",
     # context: outside corpora for recall
     "line_unreadable": "A line of a corpus or of cases holds no item or case of its own.",
-    "item_unknown": "A line names an item that the corpus does not hold.",
+    "item_unknown": "A case requires what the corpus does not hold, or a record that is not there for its asker.",
     "recall_fell": "A figure of recall fell below the pinned baseline.",
     "recall_not_comparable": "A baseline has no such set, or was measured over other cases or budgets.",
     "no_baseline": "The pinned figures that a nightly recall is held against are not there.",

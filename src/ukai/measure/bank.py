@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
-from ukai.kit import canonical, document, handle, principal, shape
+from ukai.kit import canonical, document, handle, principal, shape, suggest
 from ukai.kit.finding import Finding, errors
 from ukai.measure.case import Case
 
@@ -170,6 +170,22 @@ def read(doc: document.Document) -> tuple[tuple[Question, ...], list[Finding]]:
 def lint(doc: document.Document) -> list[Finding]:
     """What is wrong with a file of cases."""
     return read(doc)[1]
+
+
+def undeclared(doc: document.Document, types: Collection[str]) -> Iterator[Finding]:
+    """Of a file that is read otherwise: what no answer can cite, since nothing can be of its type."""
+    for number, question in enumerate(read(doc)[0]):
+        for i, item in enumerate(question.requires.items):
+            named = handle.parse(item)
+            if named is not None and named.type not in types:
+                yield Finding(
+                    code="unknown_type",
+                    severity="warning",
+                    where=doc.where(f"/{number}/requires/items/{i}"),
+                    message=f"no domain declares the type {named.type!r}",
+                    received=item,
+                    hint=suggest.hint_for(named.type, types),
+                )
 
 
 def _findings(question: Question, doc: document.Document, at: str) -> Iterator[Finding]:
