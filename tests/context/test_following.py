@@ -39,6 +39,7 @@ WRITES: dict[str, Write] = {
     "another text": lambda r, n: [
         world.change(f"Memo#{r.choice(MEMO_IDS)}", body=f"Other words about a depot {n} " * 3)
     ],
+    "a long text": lambda r, n: [world.change(f"Memo#{r.choice(MEMO_IDS)}", body=f"Depot {n} has gates.\n\n" * 250)],
     "a memo of nobody": lambda _, n: world.memo(f"o{n}", "alder", f"Words {n} of a loose memo")[:1],
     "a talk": lambda r, n: world.talk(f"n{n}", r.choice(FIRMS), "We wait.", ("Bo", f"For {n} gates."), title=f"On {n}"),
     "a month": lambda r, n: world.month(r.choice(FIRMS), f"2027-{n:02}", n),

@@ -58,6 +58,7 @@ class Corpus:
     """The rows `[first, last)` are read with a row: `spans`."""
     last: NDArray[np.int32]
     is_part: NDArray[np.bool_]
+    """A turn, a page: it has no name of its own. A piece of a long text has that of its record and is none."""
     size: NDArray[np.int32]
     """Characters, or anything in proportion to them."""
     group: NDArray[np.int32] | None = None

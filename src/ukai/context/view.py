@@ -383,6 +383,7 @@ class _Making:
         self._numbers: tuple[list[bytes], list[bytes], list[bytes]] = ([], [], [])
         self._sizes: list[int] = []
         self._parent: list[int] = []
+        self._is_part: list[bool] = []
         self._marks: list[bytes] = []
         self._arrived: list[int] = []
         self.nodes: dict[UUID, int] = {}
@@ -413,6 +414,7 @@ class _Making:
         self._append(Entry(name, record.node, "", record.type, record.path, tuple(texts)), own, place, title, size, -1)
         self._marks.append(_mark(name, passages))
         self._arrived.append(arrived)
+        self._is_part += [False, *(_is_declared(kind, p.field) for p in parts)]
         for p in parts:
             entry = Entry(f"{name}/{part_of(p.part)}", p.node, p.part, p.type, p.path, (p.content,))
             self._append(entry, p.terms, p.place, p.title if p.titled else b"", p.size, at)
@@ -430,7 +432,7 @@ class _Making:
         """All that came in."""
         own, title, place = (bm25.Packed(n) for n in self._numbers)
         parent = np.array(self._parent, np.int32)
-        is_part, size = parent >= 0, np.array(self._sizes, np.int32)
+        is_part, size = np.array(self._is_part, np.bool_), np.array(self._sizes, np.int32)
         first, last = score.spans(alone(parent), size, is_part)
         group, grounds = self._groups()
         corpus = score.Corpus(
@@ -474,11 +476,12 @@ class _Making:
         return pairs(linked(np.repeat(np.arange(len(into)), often), [row[node] for node in targets.tolist()]))
 
     def _groups(self) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """A number for each place: parts stand at their record's path, a record without parts in the place above."""
-        wholes = {p for p in self._parent if p >= 0}
+        """A number for each place: parts stand at their record's path, a record without parts in the place above, and
+        pieces of a long text with their record."""
+        wholes = {p for p, is_part in zip(self._parent, self._is_part, strict=True) if is_part}
         numbers: dict[str, int] = {}
         places = (
-            e.path if p >= 0 or row in wholes else e.path.rpartition("/")[0]
+            e.path if row in wholes or p in wholes else e.path.rpartition("/")[0]
             for row, (e, p) in enumerate(zip(self._entries, self._parent, strict=True))
         )
         return np.array([numbers.setdefault(p, len(numbers)) for p in places], np.int32), tuple(numbers)
@@ -515,7 +518,13 @@ def place_of(path: str) -> str:
 
 def is_a_part(kind: schema.Type | None, field: str, part: str) -> bool:
     """Whether a passage is an item of its own: a turn of a call, a piece of a text too long to be one."""
-    return "/" in part or (kind is not None and kind.passages is not None and kind.passages.source == field)
+    return "/" in part or _is_declared(kind, field)
+
+
+def _is_declared(kind: schema.Type | None, field: str) -> bool:
+    """Whether the passages of a field are what a record is made of, as a talk is of turns: each is read with those
+    around it. A piece of a long text is no such part: it is called and placed as its record is."""
+    return kind is not None and kind.passages is not None and kind.passages.source == field
 
 
 def part_of(part: str) -> str:
