@@ -39,9 +39,10 @@ async def test_pieces_of_a_long_text_stand_where_their_record_does_and_turns_in_
     view = await seen(w, cache.Views(), MIRA, MEMOS)
 
     assert view.corpus.group is not None
-    ground = {e.id: view.grounds[view.corpus.group[row]] for row, e in enumerate(view.entries)}
+    numbers: list[int] = view.corpus.group.tolist()
+    ground = {e.id: view.grounds[number] for e, number in zip(view.entries, numbers, strict=True)}
     assert {ground[f"Memo#{id}"] for id in ("long", "long/body/1", "long/body/2", "short")} == {"memos/alder"}
     assert {ground[f"Talk#t9{part}"] for part in ("", "/turn/1", "/turn/2")} == {"talks/alder/t9"}
-    parts = {e.id for row, e in enumerate(view.entries) if view.corpus.is_part[row]}
+    parts = {e.id for e, is_part in zip(view.entries, view.corpus.is_part, strict=True) if is_part}
     assert {"Talk#t9/turn/1", "Talk#t9/turn/2"} <= parts
     assert not any(id.startswith("Memo") for id in parts)
