@@ -84,6 +84,20 @@ async def test_a_model_that_fails_is_told_once_and_asked_again(opened: engine.En
     assert await left(opened) == 0
 
 
+async def test_a_model_that_fails_costs_no_document(company: engine.Engine):
+    class Broken(Hashed):
+        def embed(self, texts: Sequence[str]) -> Any:
+            raise OSError("the model's file is gone")
+
+    told: list[str] = []
+    broken = replace(company, cache=Cache(Broken()))
+    made = await context.composed(broken, "desk", "How is Alder?", principal=test_ask.ANN, progress=told.append)
+
+    assert "Firm#alder" in made["text"]
+    assert told[-1] == "texts wait for their vectors: the model's file is gone"
+    assert made["report"]["events"] == ["without_vector 1 of 1"]
+
+
 async def test_a_server_leaves_many_texts_to_a_process_of_its_own(
     opened: engine.Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):

@@ -85,7 +85,6 @@ async def compose(
     """The document with its report. Raises NothingAsked, UnknownAgent, UnknownSkill, UnknownRanker, NotInvoked."""
     async with engine.opened(path) as opened:
         who = opened.principal(principal)
-        await opened.keep_up(progress)
         return await composed(
             opened,
             agent,
@@ -96,6 +95,7 @@ async def compose(
             conversation=conversation,
             holds=holds,
             ranker=ranker,
+            progress=progress,
         )
 
 
@@ -113,6 +113,7 @@ async def composed(
     holds: str | None = None,
     ranker: str | None = None,
     report: bool = True,
+    progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
     """The same in a workspace that is open; `ceiling_tokens` is what whoever reads can take at most.
 
@@ -137,6 +138,7 @@ async def composed(
     )
     if ceiling_tokens is not None:
         request = replace(request, ceiling_tokens=min(ceiling_tokens, request.ceiling_tokens))
+    await opened.keep_up(progress)
     if holds is None:
         made = await composing.compose(opened, request, reader, ordering)
     else:

@@ -175,15 +175,21 @@ class Engine:
         return await index.waiting(self.db, self.cache, most=most)
 
     async def keep_up(self, progress: Progress) -> None:
-        """The same before a question: only as many passages are embedded as nobody has to wait for."""
+        """The same before a question: only as many passages are embedded as nobody has to wait for.
+
+        A model that fails costs no question: what waits is found by its words, and documents say how many it is.
+        """
         await self._follow(progress)
-        await index.embed_few(
-            self.db,
-            self.cache,
-            limit=EMBED_NOW,
-            among=EMBED_AMONG,
-            progress=lambda n: progress(f"embedding passages: {n}"),
-        )
+        try:
+            await index.embed_few(
+                self.db,
+                self.cache,
+                limit=EMBED_NOW,
+                among=EMBED_AMONG,
+                progress=lambda n: progress(f"embedding passages: {n}"),
+            )
+        except Exception as failed:  # a server's own look logs it (app/following.py)
+            progress(f"texts wait for their vectors: {failed}")
 
     async def _follow(self, progress: Progress) -> None:
         if await index.is_elsewhere(self.db):

@@ -210,6 +210,7 @@ async def test_a_document_is_composed_and_explains_itself_to_whoever_it_was_made
         short = (await ann.post("/context/compose", json=wanted | {"report": False})).json()
 
     assert "PullRequest#api:1" in made["text"]
+    assert "entity" in made["report"]["found"]["PullRequest#api:1"]  # which follows what was written just before
     assert made["report"]["used"] <= made["report"]["budget"]
     assert {**short, "id": ""} == {
         "id": "",
