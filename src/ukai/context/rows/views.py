@@ -302,12 +302,16 @@ async def without_vector(
     """`(node, part, float32 little endian)` of passages behind `after` to which embedding has come and that the index
     does not hold.
     """
+    # `offset 0` keeps the two apart: what is missing is told by the keys alone, and no text or vector is read for that.
     found = await _binary(
         tx,
-        "select p.node, p.part, e.vector from passage p join embedding e on e.model = %s and e.content = p.content "
-        "left join passage_vector v on v.node = p.node and v.part = p.part "
-        "where v.node is null and (p.node, p.part) > (%s, %s) and p.arrived <= %s order by p.node, p.part limit %s",
-        (model, *after, await embedded.reached(tx, model), limit),
+        "select m.node, m.part, e.vector from (select p.node, p.part from passage p where (p.node, p.part) > (%s, %s) "
+        "and not exists (select from passage_vector v where v.node = p.node and v.part = p.part) "
+        "order by p.node, p.part offset 0) m "
+        "join passage p on p.node = m.node and p.part = m.part "
+        "join embedding e on e.model = %s and e.content = p.content "
+        "where p.arrived <= %s order by m.node, m.part limit %s",
+        (*after, model, await embedded.reached(tx, model), limit),
     )
     return [(r[0], str(r[1]), r[2]) for r in found]
 
