@@ -9,6 +9,7 @@ import pytest
 from tests.gate import world
 from ukai import access, gate, store
 from ukai.gate import feed, history, rows
+from ukai.gate.rows import lookup
 from ukai.kit import document
 
 ACCESS = {
@@ -109,6 +110,49 @@ class AskedTogether:
 
     def sql(self, *_: Any) -> Any:
         raise AssertionError("each row was asked about its owner")
+
+
+class AskedBySql:
+    """Rights of a condition alone; nothing passes from owners."""
+
+    def __init__(self, condition: str) -> None:
+        self.condition = condition
+
+    def sql(self, *_: Any) -> tuple[str, list[Any]]:
+        return self.condition, []
+
+    def sql_among(self, *_: Any) -> None:
+        return None
+
+
+async def test_keys_in_place_of_missing_ones_are_the_same_whoever_reads_and_few_are_looked_for_once(
+    database: store.Database, monkeypatch: pytest.MonkeyPatch
+):
+    await world.upload(database, OWNED)
+    missing = [f"k{n}x" for n in range(0, 3_000, 300)]
+    read = "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relname = 'node'"
+
+    async def near(condition: str) -> tuple[list[str], int]:
+        async with database.transaction() as tx:
+            before = await tx.value(read)
+            found = await rows.keys_near(tx, "Thing", missing, AskedBySql(condition))  # type: ignore[arg-type]
+            return sorted(found), await tx.value(read) - before
+
+    async with database.transaction() as tx:
+        await tx.execute(
+            "insert into node (id, domain, type, key, path) select gen_random_uuid(), 'owned', 'Thing', 'k' || n, "
+            "'things/' || n from generate_series(1, 3000) n"
+        )
+    few, cost = await near("n.path like 'things/2_7'")
+    many, _ = await near("true")
+    monkeypatch.setattr(lookup, "FEW", 0)
+    by_each, dear = await near("n.path like 'things/2_7'")
+    monkeypatch.setattr(lookup, "FEW", 9_000)
+    at_once, _ = await near("true")
+
+    assert few == by_each == [f"k2{n}7" for n in range(10)]
+    assert many == at_once
+    assert cost < 3 * 3_000 < dear
 
 
 async def test_an_owner_of_many_is_asked_once_where_changes_are_read(database: store.Database):

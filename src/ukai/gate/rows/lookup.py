@@ -13,6 +13,10 @@ from ukai.gate.rights import Rights
 from ukai.gate.rows.statement import CHANGE, Allowed, dicts, put
 from ukai.kit import handle
 
+SAMPLE, FEW = 1_000, 100
+"""Where of so many rows on either side of a key fewer than so many may be read, all rows are asked about once, and not
+again for each key."""
+
 
 async def named(tx: store.Transaction, ids: Sequence[str]) -> dict[str, str]:
     """Node id -> handle, for those there are, the deleted included. Neither type nor key ever changes."""
@@ -128,15 +132,16 @@ async def handles(tx: store.Transaction, ids: Collection[str], rights: Rights) -
 async def keys_near(tx: store.Transaction, type: str, keys: Sequence[str], rights: Rights) -> list[str]:
     """Keys of living nodes of the type that may be meant by one of `keys`, of those that may be read.
 
-    Neighbours in their order, and some more. Few of very many may be those: whoever owns many is asked once, and not
-    for each row that a search for a neighbour passes.
+    Neighbours in their order, and the first ones. Few of very many may be those: whoever owns many is asked once, and
+    not for each row that a search for a neighbour passes; nor are rows themselves. The keys are the same either way.
     """
     owning = await owning_edges(tx)
     together = rights.sql_among(("array(select id from node where type = %s and gone = 0)", [type]), owning)
     text, params = together or rights.sql("n", owning)
+    is_once = together is not None or await _reads_few(tx, type, keys[0], (text, params))
     statement = put(
         "with seen as {once} (select n.key from node n where {allowed}) {near}",
-        once="materialized" if together else "not materialized",
+        once="materialized" if is_once else "not materialized",
         allowed=f"n.id = any ({text})" if together else f"n.type = %s and n.gone = 0 and {text}",
         near="""
            select f.key from unnest(%s::text[]) k(key) cross join lateral (
@@ -145,10 +150,23 @@ async def keys_near(tx: store.Transaction, type: str, keys: Sequence[str], right
            select f.key from unnest(%s::text[]) k(key) cross join lateral (
                select s.key from seen s where s.key < k.key order by s.key desc limit 100) f
            union
-           (select s.key from seen s limit 1000)""",
+           (select s.key from seen s order by s.key limit 1000)""",
     )
     names = list(keys)
     return [k for (k,) in await tx.fetch(statement, [*([] if together else [type]), *params, names, names])]
+
+
+async def _reads_few(tx: store.Transaction, type: str, key: str, allowed: Allowed) -> bool:
+    text, params = allowed
+    statement = put(
+        """select count(*) from (
+               (select n.* from node n where n.type = %s and n.gone = 0 and n.key >= %s order by n.key limit %s)
+               union all
+               (select n.* from node n where n.type = %s and n.gone = 0 and n.key < %s order by n.key desc limit %s)) n
+           where {allowed}""",
+        allowed=text,
+    )
+    return await tx.value(statement, [*(type, key, SAMPLE) * 2, *params]) < FEW
 
 
 async def deletions(
