@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -18,9 +19,10 @@ import pytest
 from tests.gate import auditor, world
 from tests.gate.races.session import body_of, outcome, writers
 from tests.gate.world import change, done, edge, town
+from tests.store import rig
 from ukai import store
 from ukai.gate import rows
-from ukai.store import migrations
+from ukai.store import migrations, process
 
 POINTS = (
     "after_key",
@@ -158,8 +160,11 @@ async def test_a_server_that_is_killed_keeps_what_was_committed_and_nothing_else
 
 
 def _kill_server(data_dir: Path) -> None:
-    pid = int((data_dir / "postmaster.pid").read_text().splitlines()[0])
-    os.kill(pid, signal.SIGKILL)
+    """All of it: one that ends by itself, because the first process is gone, lets go of what another one waits for."""
+    first = rig.pid_of(data_dir)
+    for pid in (*(p for p in process.left_behind(data_dir) if p != first), first):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 async def _waiting(watcher: psycopg.AsyncConnection, pid: int) -> None:
