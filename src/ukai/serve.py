@@ -148,8 +148,8 @@ async def _serve(
         app = await mounted(here, stack, environ)
         if slack:
             await _in_slack(here, app, stack, environ)
-        if changed is not None:
-            await stack.enter_async_context(_watched(current, changed))
+        files = _watched(current, changed) if changed is not None else reload.told(opened.root)
+        await stack.enter_async_context(files)
         spawn = watching.spawned if schedules else following.left
         await stack.enter_async_context(following.watched(current, spawn=spawn))
         if schedules:

@@ -6,10 +6,12 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.surfaces import world
 from ukai import store
 from ukai.app import ask, identity
-from ukai.app.reload import Current, watch
+from ukai.app.reload import Current, Stale, versions, watch
 from ukai.llm.scripted import Asked, Step, Wait
 
 SKILL = "agents/helper/SKILL.md"
@@ -85,3 +87,24 @@ async def test_a_saved_file_is_noticed(database: store.Database, tmp_path: Path)
     await watching
 
     assert SKILL in told.get_nowait()
+
+
+async def test_a_server_says_once_which_files_are_others_than_it_read(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    world.written(tmp_path, {**world.FILES, "notes.txt": "x", ".ukai/url": "x"})
+    stale = Stale(root=tmp_path, read=versions(tmp_path))
+
+    await stale.look()
+    for path in ("notes.txt", ".ukai/url"):
+        (tmp_path / path).write_text("something else")
+    await stale.look()
+    quiet = caplog.text
+    (tmp_path / "access/policies.yaml").write_text("policies: []\n")
+    (tmp_path / SKILL).unlink()
+    await stale.look()
+    await stale.look()
+
+    assert quiet == ""
+    assert [r.getMessage() for r in caplog.records] == [
+        "changed, while what was read before is in force: access/policies.yaml, agents/helper/SKILL.md; "
+        "restart the server"
+    ]

@@ -51,6 +51,7 @@ def serve(
     """Answer over HTTP: the web page, the API, the OpenAI-compatible endpoint and MCP.
 
     Without a login in ukai.yaml it answers as the local principal, on this machine only. SKILL_NAME serves one agent.
+    Files are read once: restart it after a change of access/ or of any other; its log says when one is due.
     """
     if ctx.obj is None:
         raise typer.BadParameter("this command line was started without a server")
