@@ -182,6 +182,13 @@ def test_a_speaker_s_name_says_nothing_for_others_and_is_no_number():
     assert "\n0 Ann\\: surely. Bo: no\n\\7 Bo: yes\n" in made.text
 
 
+def test_what_does_not_show_hides_nothing_in_a_speaker_s_name():
+    leads = ["\u200d## 9. firms", "\u200d7 Bo", "Ann:\u200d Bo", "\u200d"]
+    made = build.assembled(build.turns(["no"] * 4, leads=leads))
+
+    assert made.text.endswith("\n0 \\## 9. firms: no\n\\7 Bo: no\nAnn\\: Bo: no\n?: no\n")
+
+
 def test_what_begins_with_a_number_is_no_part_of_that_number():
     made = build.assembled(build.turns(["We sold:\n15 apples", "2/3 of all", "2024"], leads=[""]))
 

@@ -110,7 +110,10 @@ def speaker(name: str) -> str:
     """
     if not name:
         return ""
-    said = _SPEAKS.sub(r"\:", line(name)) or UNNAMED
+    said = line(name)
+    read = _read(said)  # what joins letters hides nothing here either
+    if not read or _OPENS.match(read) or _SPEAKS.search(read):
+        said = _SPEAKS.sub(r"\:", read) or UNNAMED
     if len(said) > LONGEST_SPEAKER:
         said = said[: LONGEST_SPEAKER - 1] + "…"
     return f"\\{said}" if _OPENS.match(said) else said
