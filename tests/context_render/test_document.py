@@ -99,6 +99,22 @@ def test_siblings_with_one_schema_have_one_body_and_all_their_names():
     assert len(result.shown) == 3
 
 
+def test_siblings_with_one_body_say_all_of_it_each():
+    """One with another figure has its own, one whose columns have each other's notes, and one without a number."""
+    net = ("1.5", "net")
+    rates = {"_0": net, "_1": ("15", "net"), "_2": ("net", "1.5"), "_3": ("5.1", "net"), "_4": net, "": net}
+    items: list[Item] = []
+    for end, notes in rates.items():
+        whole, *columns = build.table(f"rates{end}", ["fee1", "fee2"])
+        items += [whole, *(replace(c, text=t) for c, t in zip(columns, notes, strict=True))]
+
+    text = build.assembled(items).text
+
+    for end, (one, other) in rates.items():
+        name = "rates_{0,4}" if end in ("_0", "_4") else f"rates{end}"
+        assert f"### {name}\nColumns: fee1 TEXT; fee2 TEXT\nfee1 TEXT — {one}\nfee2 TEXT — {other}\n" in text
+
+
 def test_a_range_of_names_stands_for_its_members_and_for_nothing_else():
     assert naming.family(["e_20210130", "e_20210131", "e_20210201", "e_old"]) == "e_{20210130-20210131,20210201,old}"
     assert naming.family(["t1", "t2", "t10"]) == "t{1-2,10}" or naming.family(["t1", "t2", "t10"]) == "t{1,10,2}"

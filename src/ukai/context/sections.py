@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from ukai.context import levels, subject
 from ukai.context.item import Item
@@ -24,7 +24,7 @@ TOGETHER = 150
 for a question about one table is often one about the table beside it. Source of both: docs/design/composing.md."""
 SHARE = 3
 """And no section takes more than this part of a document. Source: docs/design/composing.md."""
-_NUMBER, _WORD = re.compile(r"\d+"), re.compile(r"\w+")
+_NUMBER = re.compile(r"\d")
 
 
 @light.value
@@ -95,13 +95,14 @@ def _saying_the_same(members: list[Subject]) -> Iterable[list[Subject]]:
 
 
 def _said(s: Subject) -> Hashable:
-    """What its body says. Of what has elements, in whatever order, as exports list them; and where it has a number in
-    its name, as days of one log have, whichever numbers stand in what it says.
+    """What its body says; where its text lists what it consists of, in whatever order, as exports do. A table is none
+    of those that are numbered after it, as its days or versions are.
     """
-    said = levels.body(s, levels.FULL)
     if not s.elements:
-        return said
-    return tuple(sorted(_WORD.findall(_NUMBER.sub("0", said) if _NUMBER.search(s.name) else said)))
+        return levels.body(s, levels.FULL)
+    said, _, listed = s.item.text.partition(": ")
+    told = levels.body(replace(s, item=replace(s.item, text="")), levels.FULL)
+    return bool(_NUMBER.search(s.name)), said, tuple(sorted(listed.split("; "))), told
 
 
 def _size(members: Sequence[Subject]) -> int:
