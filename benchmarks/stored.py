@@ -1,7 +1,8 @@
 """`ukai bench stored`: the public retrieval sets brought in by connectors, and answered by `context.compose`.
 
 Options: `--sets` (those of `ukai bench recall`), `--cases`, `--vectors`, `--every` (as there), `--words` (nothing is
-embedded), `--url` (an empty database).
+embedded), `--columns whole` (with their types and comments, as files have them; else by name alone), `--url` (an empty
+database).
 
 `ukai bench recall` scores, cuts and renders items in memory. Here the same items are files that a connector reads into
 the store through the gate: tables and columns as records of their own, what was said in one place as the passages of
@@ -108,6 +109,7 @@ class Records:
     def _type(self, type: str, depth: int) -> dict[str, Any]:
         key = [f"p{n}" for n in range(depth)]
         fields = dict.fromkeys(key, "string") | {"name": "string", "body": "text", "turns": "json"}
+        fields["data_type"] = "string"
         made = {"type": type, "key": key, "path": "/".join(f"{{{p}}}" for p in key), "text": ["name", "body"]}
         shapes = [{"key": k, "kind": v, "required": k in key} for k, v in fields.items()]
         return made | {"passages": TURNS, "fields": shapes}
@@ -125,14 +127,17 @@ class Records:
         }
 
 
-def records(items: Iterable[Item]) -> Records:
-    """Parts of one place as the turns of one record; everything else as a record of its own."""
+def records(items: Iterable[Item], columns: str = "") -> Records:
+    """Parts of one place as the turns of one record; everything else as a record of its own. `columns`: the option."""
     made = Records()
     sittings: dict[str, list[Item]] = {}
     for item in items:
         name = item.path.rpartition("/")[2]
         if item.is_part:
             sittings.setdefault(item.path.rpartition("/")[0], []).append(item)
+        elif item.kind == "column" and columns == "whole":
+            told = {"name": name, "body": item.text, "data_type": item.fields.get("data_type", "")}
+            made.called[item.id] = made.add(item.kind, item.path, {k: v for k, v in told.items() if v})
         elif item.kind in ("table", "column"):  # what a table is made of stands in its columns
             made.called[item.id] = made.add(item.kind, item.path, {"name": name})
         else:
@@ -158,7 +163,7 @@ async def _of_place(
     cache = None if "words" in options else Cache(on_disk.OnDisk(minilm.Lazy(), folder))
     figures: dict[str, dict[str, dict[int, float]]] = {}
     async with store.connect(url) as db:
-        made = records(corpus.items)
+        made = records(corpus.items, options.get("columns", ""))
         domain, findings = domain_file.read(json.dumps(made.domain()).encode(), name="bench.yaml")
         assert domain is not None, findings
         await _brought_in(db, made, domain)
