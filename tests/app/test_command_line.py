@@ -191,6 +191,16 @@ def test_a_fault_of_ours_is_one_document_too(here, monkeypatch: pytest.MonkeyPat
     assert "a wire is loose" in document["findings"][0]["message"]
 
 
+def test_a_log_is_told_how_far_something_is_every_half_minute(capsys: pytest.CaptureFixture[str]):
+    now = [0.0]
+    show = output.live(quiet=False, seconds=lambda: now[0])
+    for at in (1, 20, 31, 40, 62):
+        now[0] = at
+        show(f"embedding: {at} of 70")
+
+    assert capsys.readouterr().err == "embedding ...\nembedding: 31 of 70 ...\nembedding: 62 of 70 ...\n"
+
+
 def test_what_steers_a_terminal_does_so_nowhere(capsys: pytest.CaptureFixture[str]):
     evil = "a\x1b]0;owned\x07b\x9b2Jc\u202ed"
 

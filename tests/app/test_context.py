@@ -164,6 +164,8 @@ async def test_what_a_reply_that_was_lost_had_given_is_given_again(opened: engin
     for id, who in (("x", test_ask.ANN), (first["id"], test_ask.BEN)):
         with pytest.raises(context.NoSuchComposition):
             await composed("?", who, holds=id)
+    with pytest.raises(context.TwoMemories):
+        await composed("?", holds=first["id"], conversation="c")
 
     assert isinstance(done, gate.Committed)
     assert "Waits for papers." in first["text"]
@@ -233,6 +235,8 @@ async def test_an_agent_fetches_page_by_page_what_its_document_only_names(
     whole = await context.fetch(opened.root, "desk", ref, principal=None)
     with pytest.raises(context.NothingPutAside):
         await context.fetch(opened.root, "desk", ref, principal=test_ask.BEN)
+    with pytest.raises(context.NothingPutAside, match=r"'x{64}'"):
+        await context.fetch(opened.root, "desk", "x" * 5_000, principal=None)
 
     assert (whole["handle"], whole["field"], whole["text"]) == ("Firm#alder", "city", long)
     first, second = (c for c in outcome.run.calls if c.tool == "fetch_offloaded")

@@ -68,6 +68,7 @@ LINES = {
     "half a pair": ('{"id": "1", "name": "\\ud800"}', "lone_surrogate"),
     "NUL": ('{"id": "1", "name": "A\\u0000"}', "format_invalid"),
     "too deep": ('{"id": "1", "name": ' + "[" * 200 + "]" * 200 + "}", "too_deep"),
+    "deeper than is stored": ('{"id": "1", "arr": ' + "[" * 40 + "]" * 40 + "}", "too_deep"),
     "a long number": ('{"id": "1", "arr": ' + "9" * 2000 + "}", "number_too_long"),
     "a large line": (json.dumps({"id": "1", "name": BIG}), "too_large"),
     "another kind": ('{"id": "1", "name": {"first": "A"}}', "type_mismatch"),

@@ -57,6 +57,15 @@ class NothingPutAside(PermanentError):
 
     hint = "References are read by whoever the document was composed for, with the same agent"
 
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"there is nothing under {ref[:64]!r} for you")
+
+
+class TwoMemories(PermanentError):
+    """`holds` says what arrived, `conversation` takes it that everything did."""
+
+    hint = "send `holds` where a reply may be lost, else `conversation`"
+
 
 UnknownRanker = rankers.UnknownRanker
 
@@ -121,8 +130,10 @@ async def composed(
 
     `ranker`: one that ukai.yaml lists; None is its own choice. What a model uses counts against the caller's limits.
     `holds`: the last composition that reached whoever asks, in place of `conversation`: what was given with it and
-    before it is not given again, and what was composed since is. Raises NoSuchComposition, NothingAsked.
+    before it is not given again, and what was composed since is. Raises NoSuchComposition, NothingAsked, TwoMemories.
     """
+    if holds is not None and conversation is not None:
+        raise TwoMemories("`holds` stands in place of `conversation`, and both are named")
     served = opened.agent(agent)
     named = _skill(served, skill)
     reader = _reader(opened, served, principal, named, surface)
@@ -180,7 +191,7 @@ async def fetch(path: Path, agent: str, ref: str, *, principal: str | None) -> d
     async with engine.opened(path) as opened:
         found = await fetched(opened, agent, ref, principal=opened.principal(principal))
     if found is None:
-        raise NothingPutAside(f"there is nothing under {ref!r} for you")
+        raise NothingPutAside(ref)
     return {"ref": ref, "handle": found.handle, "field": found.field, "text": found.text}
 
 

@@ -166,7 +166,11 @@ class Engine:
     async def catch_up_alone(self, progress: Progress = lambda _: None) -> bool:
         """The same with all new ones, by one process at a time; False where another one embeds them."""
         await self._follow(progress)
-        done = await index.embed_alone(self.db, self.cache, progress=lambda n: progress(f"embedding passages: {n}"))
+        of = await index.waiting(self.db, self.cache)
+        told = f"of {of}" if of < index.COUNTED else "of many"
+        done = await index.embed_alone(
+            self.db, self.cache, progress=lambda n: progress(f"embedding passages, which may be cut off: {n} {told}")
+        )
         return done is not None
 
     async def waiting(self, *, most: int) -> int:

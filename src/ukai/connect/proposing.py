@@ -264,13 +264,14 @@ def _no_value(row: Row, place: str, reason: str) -> Finding:
 def _not_storable(row: Row) -> Finding:
     # Before the expressions see it: their engine cuts a text at U+0000.
     names = [n for n, v in row.values.items() if not door.is_storable({n: v})]
+    first = next(door.not_storable({n: row.values[n] for n in names}))
     return Finding(
-        code="format_invalid",
+        code="too_deep" if first.code == "too_deep" else "format_invalid",
         where=row.place,
-        message=f"{', '.join(map(repr, names))}: characters that cannot be stored, or lists inside lists without end",
-        expected="text without U+0000, in the encoding of its file",
+        message=f"{', '.join(map(repr, names))}: {first.message}",
+        expected=first.expected,
         received=excerpt({n: row.values[n] for n in names}, 200),
-        hint="correct the row, or save the file as UTF-8",
+        hint="flatten the value" if first.code == "too_deep" else "correct the row, or save the file as UTF-8",
     )
 
 

@@ -24,6 +24,9 @@ BATCH = 2_000
 EMBED = 256
 """Texts that are embedded between two reports of progress."""
 
+COUNTED = 10_000
+"""So far texts are counted that wait for a vector; more are many."""
+
 INDEXED = 10_000
 """Vectors that come into the approximate index in one transaction."""
 
@@ -144,7 +147,7 @@ async def embed_alone(db: store.Database, cache: Cache, *, progress: Progress | 
             await embedded.unlock_embedding(line)
 
 
-async def waiting(db: store.Database, cache: Cache, *, most: int = 10_000) -> int:
+async def waiting(db: store.Database, cache: Cache, *, most: int = COUNTED) -> int:
     """How many passages have no vector yet, counted up to `most`."""
     async with db.transaction() as tx:
         return await embedded.count_without_vector(tx, cache.embedder.model_id, most)

@@ -63,6 +63,11 @@ def is_storable(value: Any) -> bool:
     return _clean(value, limits_.LIMITS.depth)
 
 
+def not_storable(value: Any) -> Iterator[Rejection]:
+    """Why `is_storable` says no."""
+    return _unclean(value, "", limits_.LIMITS.depth)
+
+
 def _clean(value: Any, depth: int) -> bool:
     """Whether a value is JSON that can be stored; `_unclean` says why not. Every value of every row comes here."""
     if isinstance(value, str):

@@ -207,6 +207,7 @@ async def test_a_document_is_composed_and_explains_itself_to_whoever_it_was_made
         nothing = await ann.get("/context/offloaded/x", params={"agent": "helper"})
         hidden = await ann.post("/context/compose", json=wanted | {"agent": "hidden"})
         unlisted = await ann.post("/context/compose", json=wanted | {"ranker": "quick"})
+        both = await ann.post("/context/compose", json=wanted | {"holds": made["id"], "conversation": "c"})
         short = (await ann.post("/context/compose", json=wanted | {"report": False})).json()
 
     assert "PullRequest#api:1" in made["text"]
@@ -219,6 +220,7 @@ async def test_a_document_is_composed_and_explains_itself_to_whoever_it_was_made
     }
     assert why.json()["shown"] is True
     assert (again.json()["same"], again.json()["text"]) == (True, made["text"])
+    assert (both.status_code, both.json()["errors"][0]["where"]) == (422, "/holds")
     assert {r.status_code for r in (theirs, theirs_again, nothing, hidden)} == {404}
     assert (unlisted.status_code, unlisted.json()["errors"][0]["hint"]) == (422, "Use one of: score")
 

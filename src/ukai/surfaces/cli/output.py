@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,6 +27,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Embed = Annotated[bool, typer.Option("--embed/--no-embed", help="Embed what came in, or leave it to `ukai serve`.")]
 
 HERE = Path()
+EVERY_S = 30.0
+"""How often a log is told how far something is."""
 _STEERING = re.compile("[\0-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)")
 THEIRS = frozenset(
     {e.EACCES, e.EPERM, e.EROFS, e.ENOSPC, e.EDQUOT, e.ENAMETOOLONG, e.ENOENT, e.ENOTDIR, e.EISDIR, e.ELOOP, e.EIO}
@@ -61,20 +64,23 @@ def progress(message: str, *, quiet: bool = False) -> None:
         sys.stderr.write(visible(message + "\n"))
 
 
-def live(*, quiet: bool) -> Callable[[str], None]:
-    """Progress on stderr: one line that is written over on a terminal, a line for each new stage elsewhere.
+def live(*, quiet: bool, seconds: Callable[[], float] = time.monotonic) -> Callable[[str], None]:
+    """Progress on stderr: one line that is written over on a terminal; elsewhere a line for each new stage, and for how
+    far it is every half minute.
 
     A message is `stage: how far`, or a stage alone.
     """
-    last = [""]
+    last, shown = "", seconds()
 
     def show(message: str) -> None:
+        nonlocal last, shown
         stage = message.rpartition(":")[0] or message
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\033[K{visible(message)}")
-        elif stage != last[0]:
-            sys.stderr.write(visible(f"{stage} ...\n"))
-        last[0] = stage
+        elif stage != last or seconds() - shown >= EVERY_S:
+            sys.stderr.write(visible(f"{message if stage == last else stage} ...\n"))
+            shown = seconds()
+        last = stage
         sys.stderr.flush()
 
     return (lambda _: None) if quiet else show

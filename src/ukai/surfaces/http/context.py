@@ -89,6 +89,6 @@ async def offloaded(
     agents.need(here.engine, who, CHANNEL, agent)
     found = await context.fetched(here.engine, agent, ref, principal=who.principal, surface=CHANNEL)
     if found is None:
-        raise context.NothingPutAside(f"there is nothing under {ref!r} for you")
+        raise context.NothingPutAside(ref)
     page = replies.page(found.text, after=after, fits=lambda _: True)
     return Json({"ref": ref, "handle": found.handle, "field": found.field, "text": page.text, **page.as_json()})

@@ -131,6 +131,8 @@ async def _ours(request: Request, error: Exception) -> Response:
             )
         case context.UnknownSkill() | context.UnknownRanker() | live.UnknownSkill() | undo.NotNamed():
             return problem(422, "not_named", detail, hint=raised.hint)
+        case context.TwoMemories():
+            return problem(422, "invalid_body", detail, hint=raised.hint, where="/holds")
         case wording.NothingAsked():
             return problem(422, "nothing_asked", detail, hint=raised.hint, where="/question")
         case context.NotInvoked():

@@ -84,7 +84,7 @@ async def fetch_offloaded(call: Call, given: PutAside) -> Result:
         call.reception.engine, given.agent, given.ref, principal=call.caller.principal, surface=CHANNEL
     )
     if found is None:
-        return Result(text=f"there is nothing under {given.ref!r} for you", data={"ref": given.ref}, is_error=True)
+        raise context.NothingPutAside(given.ref)
     page = replies.page(found.text, after=given.after, fits=replies.within(call.most_tokens))
     return Result(text=page.text, data={"ref": given.ref, "handle": found.handle, **page.as_json()})
 
