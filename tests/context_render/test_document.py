@@ -132,6 +132,23 @@ def test_a_title_that_the_path_does_not_say_is_told(title: str):
     assert f" · {title} [Memo#smart]\n" in made.text
 
 
+def test_a_name_does_not_say_what_the_handle_behind_it_says():
+    mail = build.thing("alder-7", "Friday.", place="mail", kind="Mail", title="Maintenance")
+
+    assert build.assembled([replace(mail, id="Mail#alder-7")]).text.endswith(
+        "\n### Maintenance [Mail#alder-7]\nFriday.\n"
+    )
+    assert "\n### alder-7 · Maintenance\n" in build.assembled([mail]).text
+
+
+def test_what_the_heading_above_it_calls_is_not_called_so_again():
+    call = Item(id="Call#x", path="calls/x", kind="Call", title="First call", text="On Friday.")
+
+    text = build.assembled([call, *build.turns(["Hello"])]).text
+
+    assert "\n## 1. calls/x First call [Call#x]\n### [Call#x]\nOn Friday.\n0 Ann: Hello\n" in text
+
+
 def test_what_else_a_value_occurs_in_does_not_tell_it():
     fields = {"calls": 7, "tier": "a", "firm": "alder", "said": "Text."}
     item = build.thing("2026-07", "Text.", place="months/alder", fields=fields)

@@ -179,9 +179,12 @@ class Layout:
         return known
 
     def name(self, unit: Unit) -> str:
-        """What it is called, all members of a family at once."""
+        """What it is called, all members of a family at once, and by its handle what its heading calls by name."""
         several = len(unit.subjects) > 1
-        return naming.family([s.name for s in unit.subjects]) if several else naming.name(unit.subjects[0])
+        if several:
+            return naming.family([s.name for s in unit.subjects])
+        is_called = "#" in unit.id and self.shape(unit.place).whole == unit.id
+        return structure.bracketed(unit.id) if is_called else naming.name(unit.subjects[0])
 
     def _written(self, unit: Unit, level: str) -> str:
         item = unit.item

@@ -16,13 +16,15 @@ _SEAM = re.compile(r".*[#/:_.-]")
 
 
 def name(subject: Subject) -> str:
-    """The last segment of its path, its title where that says more, and its handle where it has one."""
+    """Its handle where it has one, and before it what the handle does not say: the last segment of its path, and its
+    title where that says more."""
     item = subject.item
     said, place, last = _place(item.path)
     if item.title:
         title = _words(item.title)
         if not title.strip() or (title not in place and title.replace(" ", "") != last.replace(" ", "")):
-            said = item.title if last in title else f"{said} · {item.title}"
+            is_said = last in title or item.id.endswith((f"#{said}", f":{said}"))
+            said = item.title if is_said else f"{said} · {item.title}"
     said = structure.line(said)
     return f"{said} {structure.bracketed(item.id)}".lstrip() if "#" in item.id else said
 
