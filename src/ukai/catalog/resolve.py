@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from ukai.catalog import parts, reading, tighten
+from ukai.catalog import parts, places, reading, tighten
 from ukai.catalog.agents import Resolved, Resolver
 from ukai.catalog.naming import Naming
 from ukai.catalog.shelf import Piece, Shelf
@@ -50,6 +50,7 @@ def load(
     findings += resolver.findings
     findings += _reports(shelf, agents)
     findings += _workflows(shelf, naming)
+    findings += places.findings(shelf)
     for name in shelf.settings.owners.agents if shelf.settings_doc else ():
         where = shelf.settings_doc.where_key(document.pointer("owners", "agents", name)) if shelf.settings_doc else ""
         naming.known("agent", name, shelf.known("agent"), where=where)

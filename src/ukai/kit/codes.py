@@ -120,6 +120,7 @@ CODES: dict[str, str] = {
     "not_done": "A verb could not do its work; the message says why, the hint what helps.",
     "invalid_glob": "A pattern that would silently cover less than it seems to.",
     "invalid_handle": "Not a record's name, `Type#key`.",
+    "scope_covers_nothing": "A glob of a scope covers no place that a type of the domains gives a record.",
     "scope_too_large": "A scope of more patterns than one statement can ask for.",
     "scope_names_nothing": "A scope without globs and pinned records matches nothing.",
     # catalog, runtime: tools.py
