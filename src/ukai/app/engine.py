@@ -196,6 +196,8 @@ class Engine:
             progress(f"texts wait for their vectors: {failed}")
 
     async def _follow(self, progress: Progress) -> None:
+        if not await index.is_behind(self.db):  # asked before every question
+            return
         if await index.is_elsewhere(self.db):
             await feed.end(self.db)  # what was written before a restore counts as finished from here on
         await index.catch_up(self.db, self.library.types, lambda n: progress(f"reading changed records: {n}"))

@@ -92,6 +92,12 @@ async def lag(db: store.Database, *, most: int = 10_000) -> int:
         return await rows.count_behind(tx, most)
 
 
+async def is_behind(db: store.Database) -> bool:
+    """Whether the passages have something to follow; always where the database is elsewhere."""
+    async with db.transaction() as tx:
+        return await rows.is_behind(tx)
+
+
 async def is_elsewhere(db: store.Database) -> bool:
     """Whether the database was restored or copied into another cluster since the passages followed it."""
     async with db.transaction() as tx:
