@@ -220,6 +220,18 @@ def test_tables_are_read_by_their_number_until_their_columns_are_too_many():
     assert reach(999, 400) == retrieval.MOST * DEFAULT.composition_cap // 1_000 + 1
 
 
+def test_one_record_with_many_long_parts_does_not_stand_for_all_that_was_found():
+    def candidate(record: int, part: int) -> Candidate:
+        return Candidate(f"Page#{record}/body/{part}", UUID(int=record), f"body/{part}", 1.0, (), size=4_000)
+
+    long = [candidate(0, n) for n in range(900)]
+    others = [candidate(n, 0) for n in range(1, 99)]
+
+    assert retrieval.within_reach([*long, *others], 15_000, DEFAULT) == len([*long, *others])
+    assert retrieval.within_reach(long, 15_000, DEFAULT) < 300
+    assert retrieval.within_reach([*others, *others, *long], 15_000, DEFAULT) < 300
+
+
 async def test_numbered_siblings_that_say_other_things_are_found_and_told_by_what_each_says(database: store.Database):
     w = await shop(database)
     towns = ("Berlin", "Paris")

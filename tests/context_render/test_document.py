@@ -241,6 +241,16 @@ def test_what_was_never_tried_at_a_stop_says_so():
     )
 
 
+@pytest.mark.parametrize("budget", [100, 400, 1_000, 2_500])
+def test_parts_of_one_thing_that_are_too_long_leave_their_room_to_others(budget: int):
+    long = build.turns([f"heron {n} " * 400 for n in range(40)], best=3)
+    short = [build.thing(f"note-{n}", f"A heron at pond {n}.", score=-float(n + 1)) for n in range(200)]
+
+    made = build.assembled([*long, *short], budget)
+
+    assert budget * 0.85 <= made.used <= budget
+
+
 def test_what_was_passed_over_for_its_heading_needed_it_too():
     items = [build.thing(f"a{n}", f"w{n}rd " * 72, place=f"w/{n}", score=9 - n) for n in range(9)]
     items += [build.thing(f"b{n}", f"x{n}", place=f"{n}" + "/a/long/place" * 18, score=-1 - n) for n in range(3)]

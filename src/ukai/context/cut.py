@@ -24,7 +24,8 @@ from ukai.kit import light
 STOPS = (1_000, 2_500, 5_000, 10_000, BUDGET_TOKENS, 30_000, CEILING_TOKENS)
 """Tokens. Budgets at which a document is as full as its units allow; between them it may lack the size of one unit."""
 PASSED = 16
-"""So many steps that do not fit before a stop, though they almost would, are passed over; then the next one begins."""
+"""So many steps that do not fit before a stop, though they almost would, are passed over; then the next one begins. Of
+the parts of one thing the first alone counts: those that are no shorter are passed over with it."""
 THIN = 0.5
 """No text has fewer tokens than so many for four of its characters."""
 RESERVE = 0.08
@@ -279,6 +280,8 @@ class Ladder:
         """Those whose identities wait for their share of what stands."""
         self._is_waiting = False
         """The first of them has no room yet: before another step is taken it has none either."""
+        self._too_long: dict[str, int] = {}
+        """Thing -> the size of the shortest of its parts that did not fit before the stop."""
         while left and (self._queue or self._fat or self._names):
             found = self._next()
             if found is None:
@@ -292,7 +295,10 @@ class Ladder:
             if cost <= stop - self.stands:
                 self.is_full = True
                 return
-            left -= not self._is_far(unit, level)
+            whole = unit.item.parent if unit.item.is_part else None
+            left -= whole is None or whole not in self._too_long
+            if whole is not None:
+                self._too_long[whole] = unit.size
 
     def _open(self) -> Iterator[tuple[float, int, str]]:
         """The steps that say more than what stands, with their time and rank."""
@@ -322,9 +328,6 @@ class Ladder:
             self._is_waiting = True
         time, rank, level = self._queue.popleft()
         unit = self._units[rank]
-        if self._is_far(unit, level):
-            self._pass(unit, unit.size)
-            return None
         if level == levels.IDENTITY and time >= 0:
             self._names.append(unit)
             return None
@@ -341,11 +344,17 @@ class Ladder:
         stands = self.page.levels.get(unit.id)
         if stands is not None and levels.at_least(stands, level):
             return None
-        return unit, level, unit.size if self._is_far(unit, level) else self.cost(unit, level)
+        if self._is_far(unit, level):
+            self._pass(unit, unit.size)
+            return None
+        return unit, level, self.cost(unit, level)
 
     def _is_far(self, unit: Unit, level: str) -> bool:
         """It cannot fit before the stop: that is seen without counting."""
-        return level == levels.FULL and THIN * unit.size > self._stop - self.stands
+        if level != levels.FULL:
+            return False
+        known = self._too_long.get(unit.item.parent or "") if unit.item.is_part else None
+        return THIN * unit.size > self._stop - self.stands or (known is not None and unit.size >= known)
 
     def _pass(self, unit: Unit, cost: float) -> None:
         room = self._end - self.stands

@@ -6,10 +6,12 @@ A strategy that hangs or breaks contributes nothing and says so; what the others
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from uuid import UUID
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from ukai.context.strategies.asked import Asked, Candidate, Strategy
 MOST, WIDE = 4, 3
 """Of bodies as many times the candidates of a composition are read, where some stand for many; and of what stands for
 many what would fill the document as many times by names alone."""
+SHARE = 3
+"""One record counts as at most this part of what fills a document, where there are others. Source: `sections.SHARE`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,18 +155,22 @@ def within_reach(candidates: Sequence[Candidate], tokens: int, settings: Setting
 
     What was `given` takes no room: it is read to see whether it still says the same. A table counts as one, for its
     name or those of its columns may be all that stands: what bounds the work are these names, which are its size, and
-    the bodies that come with it.
+    the bodies that come with it. One record with many long parts does not count for all that was found: where none of
+    them fits, what stands behind them does.
     """
     least = settings.least + tokens // settings.least_tokens
-    room, filled, named, read = 4 * settings.room * tokens, 0, 0, 0
+    room, filled, named, read, counted = 4 * settings.room * tokens, 0.0, 0, 0, 0
+    most = room / SHARE if len({c.node for c in candidates}) > 1 else math.inf
+    fills: dict[UUID, int] = {}
     for number, c in enumerate(candidates):
-        is_full = (filled > room and number >= least) or (named > WIDE * room and number >= settings.least)
+        is_full = (filled > room and counted >= least) or (named > WIDE * room and counted >= settings.least)
         if is_full or read > MOST * settings.composition_cap:
             return number
-        if c.id in given:
-            least += 1
-        else:
-            filled += c.size
+        left = most - fills.get(c.node, 0)
+        if c.id not in given and left > 0:
+            fills[c.node] = fills.get(c.node, 0) + c.size
+            counted += 1
+            filled += min(c.size, left)
             named += c.size if c.bodies > 1 else 0
         read += c.bodies
     return len(candidates)
