@@ -16,6 +16,7 @@ from ukai.context.clause import CompiledScope
 from ukai.context.item import Item
 from ukai.context.strategies.asked import Candidate
 from ukai.graph import schema
+from ukai.kit import handle
 
 
 async def fetch(
@@ -111,7 +112,10 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
 
 
 def said(
-    shown: Mapping[UUID, reading.Shown], candidates: Iterable[Candidate], items: Iterable[Item]
+    shown: Mapping[UUID, reading.Shown],
+    library: reading.Library,
+    candidates: Iterable[Candidate],
+    items: Iterable[Item],
 ) -> Callable[[str], spans.Said]:
     """What each of these items, which were read of `shown`, may quote in a document, by its id."""
     nodes, by_id = {c.id: c.node for c in candidates}, {i.id: i for i in items}
@@ -127,7 +131,8 @@ def said(
 
     def of(id: str) -> spans.Said:
         item, node = by_id[id], nodes[id]
-        own = spans.words(id, item.path, item.kind, *item.fields)
+        template = library.shelf.sources.get(f"{item.kind}/{item.schema_hash}", "")
+        own = spans.words(id, handle.shown(id), item.path, structure.line(item.path), item.kind, *item.fields, template)
         if id != shown[node].record.handle:  # most parts are short, and a record may have thousands
             quoted = [(places(node).get(text), text) for text in (item.text, item.lead) if text]
             if all(value for value, _ in quoted):

@@ -31,6 +31,7 @@ from ukai.context import (
     rows,
     score,
     spans,
+    structure,
 )
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
@@ -247,7 +248,11 @@ class _Call:
         report = self._report(ask, assembled, model, graph=graph, beyond=tuple(beyond), items=items)
         digest = _digest(assembled.text)
         if self._is_as_ever and _is_whole(graph):
-            answers.keep(self._name, self._drawing(assembled, digest, report, near, items, shown))
+            refs = spans.words(*(o.ref for o in assembled.offloaded))
+            said = bodies.said(shown, self.library, near, items)
+            found = spans.of(assembled.blocks, said, structure.WORDS | refs)
+            if found is not None:
+                answers.keep(self._name, self._drawing(found, assembled, digest, report, near))
         return Made(
             text=assembled.text,
             digest=digest,
@@ -288,16 +293,14 @@ class _Call:
 
     def _drawing(
         self,
+        found: spans.Spans,
         assembled: assembly.Assembled,
         digest: bytes,
         report: Report,
         near: Sequence[Candidate],
-        items: Sequence[Item],
-        shown: Mapping[UUID, reading.Shown],
     ) -> Drawn:
         needed = {id for _, ids in assembled.blocks for id in ids}
         needed.update(assembled.shown, *assembled.elements.values())  # what is only pointed at, too
-        found = spans.of(assembled.blocks, bodies.said(shown, near, items))
         wanted = tuple(c for c in near if c.id in needed)
         told = len(report.ranking) + len(report.dropped)
         return Drawn(

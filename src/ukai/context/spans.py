@@ -34,7 +34,8 @@ _END = "\0"
 
 @light.value
 class Said:
-    """The texts of a record that an item may quote, and the words that are the composer's own there: ids and names."""
+    """The texts of a record that an item may quote, and the words that are the composer's own there: of ids, names and
+    templates."""
 
     texts: Sequence[tuple[Value, str]]
     own: frozenset[str] = frozenset()
@@ -67,14 +68,29 @@ class Spans:
         return "".join([said[n][start:end] if n >= 0 else own[~n] for n, start, end in parts])
 
 
-def of(blocks: Iterable[Block], said: Callable[[str], Said]) -> Spans:
-    """The spans of a text that comes in blocks. `said` knows what the item of an id may quote."""
+def of(blocks: Iterable[Block], said: Callable[[str], Said], own: frozenset[str] = frozenset()) -> Spans | None:
+    """The spans of a text that comes in blocks. `said` knows what the item of an id may quote, `own` are words of the
+    composer's beside those.
+
+    None where it says what no record does, as a template can that writes in capitals: that would be kept as a word.
+    """
+    try:
+        return _of(blocks, said, own)
+    except _SaidByNone:
+        return None
+
+
+class _SaidByNone(Exception):
+    """A letter that stands neither in a value nor in a word of the composer's own."""
+
+
+def _of(blocks: Iterable[Block], said: Callable[[str], Said], words: frozenset[str]) -> Spans:
     numbers: dict[Value, int] = {}
     marks: dict[str, int] = {}
     parts: list[int] = []
     own = ""
     for text, ids in blocks:
-        for part in _parts(text, [said(id) for id in ids]) if ids else (text,):
+        for part in _parts(text, [said(id) for id in ids], words) if ids else (text,):
             if isinstance(part, str):
                 own += part
                 continue
@@ -128,11 +144,9 @@ def _said(record: Record, value: Value) -> str:
     return said if isinstance(said, str) else levels.plain(said)
 
 
-def _parts(text: str, said: Sequence[Said]) -> Iterator[str | tuple[Value, int, int]]:
-    found, own = said[0].texts, said[0].own
-    if len(said) > 1:
-        found = list(dict.fromkeys(pair for one in said for pair in one.texts))
-        own = own.union(*(one.own for one in said[1:]))
+def _parts(text: str, said: Sequence[Said], own: frozenset[str]) -> Iterator[str | tuple[Value, int, int]]:
+    found = said[0].texts if len(said) == 1 else list(dict.fromkeys(pair for one in said for pair in one.texts))
+    own = own.union(*(one.own for one in said))
     starts, at = [0], 0
     for _, one in found:
         starts.append(at := at + len(one) + len(_END))
@@ -170,6 +184,8 @@ def _quotes(text: str, source: str, own: Collection[str]) -> Iterator[str | tupl
         else:
             for letter in word.group():
                 found = source.find(letter)
+                if found < 0 and letter.isalpha():
+                    raise _SaidByNone
                 yield (found, found + 1) if found >= 0 else letter
     if at < len(text):
         yield text[at:]

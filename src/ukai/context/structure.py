@@ -27,6 +27,8 @@ ALSO = "also here: "
 GIVEN = "already given above: "
 AS = "as "
 _ASIDE = ("[... ", " characters; the whole: fetch_offloaded ")
+WORDS = frozenset(" ".join((ALSO, GIVEN, AS, *_ASIDE)).replace(":", "").replace(";", "").split())
+"""Those of all of these."""
 UNNAMED = "?"
 """Who speaks where nothing says it and others have names: what they say does not begin a line either."""
 INSET = "  "
