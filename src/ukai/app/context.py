@@ -156,11 +156,11 @@ async def composed(
         made = await composing.compose(
             opened, request.alone, reader, ordering, given=await _held(opened, holds, reader)
         )
-    told, document = made.report.as_json(), {"id": str(made.id), "text": made.text}
+    document = {"id": str(made.id), "text": made.text}
     if not report:
-        return document | {name: told[name] for name in IN_SHORT}
+        return document | {name: getattr(made.report, name) for name in IN_SHORT}
     async with opened.db.snapshot() as tx:
-        told = await rereading.reread(tx, told, library=opened.library, reader=reader)
+        told = await rereading.reread(tx, made.report.as_json(), library=opened.library, reader=reader)
     return document | {"report": shown(told, made.ms if _may_audit(opened, principal) else None)}
 
 
