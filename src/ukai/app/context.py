@@ -160,7 +160,7 @@ async def composed(
     if not report:
         return document | {name: getattr(made.report, name) for name in IN_SHORT}
     async with opened.db.snapshot() as tx:
-        told = await rereading.reread(tx, made.report.as_json(), library=opened.library, reader=reader)
+        told = await rereading.titled(tx, made.report.as_json(), library=opened.library, reader=reader)
     return document | {"report": shown(told, made.ms if _may_audit(opened, principal) else None)}
 
 

@@ -27,8 +27,7 @@ async def reread(
     names |= {name for row in report["ranking"] for name in row["items"]} | {*report["found"], *report["shown"]}
     names |= {name for text in _texts(report) for name in _NAMED.findall(text)}
     parsed = {name: found for name in names if (found := handle.parse(name)) is not None}
-    nodes = await rows.by_handle(tx, sorted({h.whole for h in parsed.values()}))
-    shown = {s.record.handle: s for s in (await reading.shown_of(tx, library, reader, list(nodes.values()))).values()}
+    shown = await _shown(tx, parsed.values(), library, reader)
     titles = {name: s.title for name, s in shown.items()}
 
     def is_seen(name: str) -> bool:
@@ -60,6 +59,25 @@ async def reread(
         "found": {name: why for name, why in report["found"].items() if is_seen(name)},
         "shown": {name: body for name, body in report["shown"].items() if is_seen(name)},
     }
+
+
+async def titled(
+    tx: store.Transaction, report: Mapping[str, Any], *, library: reading.Library, reader: CompiledScope
+) -> dict[str, Any]:
+    """The report of what was made just now for `reader`: nothing in it is to be decided again, and what its sections
+    are called is all that it lacks."""
+    parsed = (handle.parse(row["section"]) for row in report["ranking"])
+    wholes = [name for name in parsed if name is not None and not name.part]
+    titles = {name: s.title for name, s in (await _shown(tx, wholes, library, reader)).items()}
+    return {**report, "ranking": [{**row, "title": titles.get(row["section"], "")} for row in report["ranking"]]}
+
+
+async def _shown(
+    tx: store.Transaction, names: Iterable[handle.Handle], library: reading.Library, reader: CompiledScope
+) -> dict[str, reading.Shown]:
+    nodes = await rows.by_handle(tx, sorted({h.whole for h in names}))
+    shown = await reading.shown_of(tx, library, reader, list(nodes.values()))
+    return {s.record.handle: s for s in shown.values()}
 
 
 def _texts(report: Mapping[str, Any]) -> Iterable[str]:
