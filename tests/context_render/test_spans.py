@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,18 +23,18 @@ def record_of(item: Item) -> Record:
     return Record(type="Any", key=item.id, fields=said)
 
 
-def kept(made: assembly.Assembled, items: Sequence[Item]) -> tuple[spans.Spans | None, Mapping[UUID, Record]]:
+def kept(made: assembly.Assembled, items: Sequence[Item]) -> tuple[spans.Spans | None, Sequence[Record]]:
     """The spans of a document whose items are records of their own, and these records."""
-    nodes = {item.id: UUID(int=n) for n, item in enumerate(items)}
+    places = {item.id: n for n, item in enumerate(items)}
     by_id = {item.id: item for item in items}
 
     def said(id: str) -> spans.Said:
-        item, node = by_id[id], nodes[id]
+        item = by_id[id]
         own = spans.words(id, handle.shown(id), item.path, structure.line(item.path), item.kind, *item.fields)
-        return spans.Said(texts=spans.values(node, record_of(item), item.fields, ()), own=own)
+        return spans.Said(texts=spans.values(places[id], record_of(item), item.fields, ()), own=own)
 
     found = spans.of(made.blocks, said, structure.WORDS | spans.words(*(o.ref for o in made.offloaded)))
-    return found, {nodes[item.id]: record_of(item) for item in items}
+    return found, [record_of(item) for item in items]
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,11 +73,11 @@ def test_a_value_that_is_not_there_any_more_makes_no_document():
     made = build.assembled(items)
     found, stored = kept(made, items)
     assert found is not None
-    (node, record), other = next(iter(stored.items())), {"title": "Whales"}
+    other = {"title": "Whales"}
 
-    assert found.text({node: record}) == made.text
-    assert found.text({}) is None
-    assert found.text({node: Record(type="Any", key="note", fields=other)}) is None
+    assert found.text(stored) == made.text
+    assert found.text([]) is None
+    assert found.text([Record(type="Any", key="note", fields=other)]) is None
 
 
 def test_a_value_is_found_where_it_stands_in_its_record_and_in_those_that_own_it():
@@ -89,14 +88,13 @@ def test_a_value_is_found_where_it_stands_in_its_record_and_in_those_that_own_it
     }
     owner = Record(type="Any", key="o", fields={"name": "Owner"})
     record = Record(type="Any", key="r", fields=said, owners=(owner,))
-    node = UUID(int=1)
 
-    found = spans.values(node, record, ("cost",), ("name",))
+    found = spans.values(0, record, ("cost",), ("name",))
     made = spans.of([(text, ("r",)) for _, text in found], lambda _: spans.Said(texts=found))
     capital = spans.of([("WHY?", ("r",))], lambda _: spans.Said(texts=found))
 
     assert made is not None
     assert capital is None, "what a template makes of a word is no word of the record"
     assert [text for _, text in found] == ["Ann", "Why?", "Ice.", '{"eur":12.5}', "7", "Owner"]
-    assert made.text({node: record}) == 'AnnWhy?Ice.{"eur":12.5}7Owner'
+    assert made.text([record]) == 'AnnWhy?Ice.{"eur":12.5}7Owner'
     assert not any(re.search(r"\w", text) for text in made.own)

@@ -6,7 +6,7 @@ decided once more in Python, field by field. What strategies found is a proposal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from uuid import UUID
 
@@ -114,29 +114,32 @@ def items_of(shown: reading.Shown, kind: schema.Type | None, wanted: Mapping[str
 def said(
     shown: Mapping[UUID, reading.Shown],
     library: reading.Library,
-    candidates: Iterable[Candidate],
+    candidates: Sequence[Candidate],
     items: Iterable[Item],
-) -> Callable[[str], spans.Said]:
-    """What each of these items, which were read of `shown`, may quote in a document, by its id."""
-    nodes, by_id = {c.id: c.node for c in candidates}, {i.id: i for i in items}
+) -> tuple[tuple[UUID, ...], Callable[[str], spans.Said]]:
+    """The nodes of these candidates in order, and what each of their items, which were read of `shown`, may quote in a
+    document, by its id."""
+    nodes = tuple(dict.fromkeys(c.node for c in candidates))
+    number = {node: n for n, node in enumerate(nodes)}
+    places, by_id = {c.id: number[c.node] for c in candidates}, {i.id: i for i in items}
+    records = [shown[node] for node in nodes]
+
+    def texts(place: int, fields: Collection[str]) -> list[tuple[spans.Value, str]]:
+        found = records[place]
+        return spans.values(place, found.record, fields, [reading.titled(o, found.types) for o in found.record.owners])
 
     @cache
-    def texts(node: UUID, fields: frozenset[str]) -> list[tuple[spans.Value, str]]:
-        found = shown[node]
-        return spans.values(node, found.record, fields, [reading.titled(o, found.types) for o in found.record.owners])
-
-    @cache
-    def places(node: UUID) -> Mapping[str, spans.Value]:
-        return {text: value for value, text in reversed(texts(node, frozenset[str]()))}
+    def by_text(place: int) -> Mapping[str, spans.Value]:
+        return {text: value for value, text in reversed(texts(place, ()))}
 
     def of(id: str) -> spans.Said:
-        item, node = by_id[id], nodes[id]
+        item, place = by_id[id], places[id]
         template = library.shelf.sources.get(f"{item.kind}/{item.schema_hash}", "")
         own = spans.words(id, handle.shown(id), item.path, structure.line(item.path), item.kind, *item.fields, template)
-        if id != shown[node].record.handle:  # most parts are short, and a record may have thousands
-            quoted = [(places(node).get(text), text) for text in (item.text, item.lead) if text]
+        if id != records[place].record.handle:  # most parts are short, and a record may have thousands
+            quoted = [(by_text(place).get(text), text) for text in (item.text, item.lead) if text]
             if all(value for value, _ in quoted):
                 return spans.Said(texts=[(v, t) for v, t in quoted if v], own=own)
-        return spans.Said(texts=texts(node, frozenset(item.fields)), own=own)
+        return spans.Said(texts=texts(place, item.fields), own=own)
 
-    return of
+    return nodes, of

@@ -248,11 +248,9 @@ class _Call:
         report = self._report(ask, assembled, model, graph=graph, beyond=tuple(beyond), items=items)
         digest = _digest(assembled.text)
         if self._is_as_ever and _is_whole(graph):
-            refs = spans.words(*(o.ref for o in assembled.offloaded))
-            said = bodies.said(shown, self.library, near, items)
-            found = spans.of(assembled.blocks, said, structure.WORDS | refs)
-            if found is not None:
-                answers.keep(self._name, self._drawing(found, assembled, digest, report, near))
+            drawn = self._drawing(assembled, digest, report, near, items, shown)
+            if drawn is not None:
+                answers.keep(self._name, drawn)
         return Made(
             text=assembled.text,
             digest=digest,
@@ -293,22 +291,26 @@ class _Call:
 
     def _drawing(
         self,
-        found: spans.Spans,
         assembled: assembly.Assembled,
         digest: bytes,
         report: Report,
         near: Sequence[Candidate],
-    ) -> Drawn:
+        items: Sequence[Item],
+        shown: Mapping[UUID, reading.Shown],
+    ) -> Drawn | None:
         needed = {id for _, ids in assembled.blocks for id in ids}
         needed.update(assembled.shown, *assembled.elements.values())  # what is only pointed at, too
         wanted = tuple(c for c in near if c.id in needed)
+        nodes, said = bodies.said(shown, self.library, wanted, items)
+        refs = spans.words(*(o.ref for o in assembled.offloaded))
+        found = spans.of(assembled.blocks, said, structure.WORDS | refs)
         told = len(report.ranking) + len(report.dropped)
-        return Drawn(
+        return found and Drawn(
             spans=found,
             digest=digest,
             report=report,
             wanted=wanted,
-            nodes=tuple(dict.fromkeys(c.node for c in wanted)),
+            nodes=nodes,
             elements=assembled.elements,
             offloaded=assembled.offloaded,
             shelf=self.library.shelf,
@@ -317,7 +319,7 @@ class _Call:
 
     def _again(self, drawn: Drawn, shown: Mapping[UUID, reading.Shown]) -> Made | None:
         """The same document of the words that may be read now; None where these are others."""
-        text = drawn.spans.text({node: s.record for node, s in shown.items()})
+        text = drawn.spans.text([shown[node].record for node in drawn.nodes])
         self._took("assembly")
         if text is None or (digest := _digest(text)) != drawn.digest:
             return None

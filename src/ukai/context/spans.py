@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
-from uuid import UUID
 
 from ukai.access import Record
 from ukai.context import levels
 from ukai.kit import light
 
-Value = tuple[UUID, int, str, *tuple[int, ...]]
-"""Where a text stands: the node, 0 for its own record or which owner's, the field, and numbers down from it."""
+Value = tuple[int, int, str, *tuple[int, ...]]
+"""Where a text stands: which record, 0 for itself or which of its owners, the field, and numbers down from it."""
 Block = tuple[str, Sequence[str]]
 """A part of a document, and the ids of the items whose words are in it: none where all of it is the composer's own."""
 OWN, VALUE = 90, 150
@@ -57,7 +56,7 @@ class Spans:
         """What it takes in memory, roughly."""
         return self.parts.itemsize * len(self.parts) + OWN * len(self.own) + VALUE * len(self.values)
 
-    def text(self, records: Mapping[UUID, Record]) -> str | None:
+    def text(self, records: Sequence[Record]) -> str | None:
         """The text, of the values as they are in `records`; None where one of them is not there."""
         try:
             said = [_said(records[value[0]], value) for value in self.values]
@@ -104,16 +103,18 @@ def _of(blocks: Iterable[Block], said: Callable[[str], Said], words: frozenset[s
     return Spans(values=tuple(numbers), own=tuple(marks), parts=array("i", parts))
 
 
-def values(node: UUID, record: Record, fields: Collection[str], called: Sequence[str]) -> list[tuple[Value, str]]:
-    """The texts of a record: of `fields` as they are written, of the others those inside. `called` are the fields by
-    which its owners are called."""
+def values(place: int, record: Record, fields: Collection[str], called: Sequence[str]) -> list[tuple[Value, str]]:
+    """The texts of the record that is the `place`th: of `fields` as they are written, of the others those inside.
+
+    `called` are the fields by which its owners are called.
+    """
     found: list[tuple[Value, str]] = []
     for name, value in record.fields.items():
         inside = [((), levels.plain(value))] if name in fields else _inside(value)
-        found += [((node, 0, name, *at), text) for at, text in inside if text]
+        found += [((place, 0, name, *at), text) for at, text in inside if text]
     for n, (owner, name) in enumerate(zip(record.owners, called, strict=True), 1):
         if isinstance(text := owner.fields.get(name), str):
-            found.append(((node, n, name), text))
+            found.append(((place, n, name), text))
     return found
 
 

@@ -26,8 +26,12 @@ ENTRY = "- "
 ALSO = "also here: "
 GIVEN = "already given above: "
 AS = "as "
+MORE, LESS, INSTEAD, AFTER, FIRST = "also ", "without ", "instead of ", "after ", "first: "
+"""Behind the name of what it is as: in what it differs."""
 _ASIDE = ("[... ", " characters; the whole: fetch_offloaded ")
-WORDS = frozenset(" ".join((ALSO, GIVEN, AS, *_ASIDE)).replace(":", "").replace(";", "").split())
+WORDS = frozenset(
+    " ".join((ALSO, GIVEN, AS, MORE, LESS, INSTEAD, AFTER, FIRST, *_ASIDE)).replace(":", "").replace(";", "").split()
+)
 """Those of all of these."""
 UNNAMED = "?"
 """Who speaks where nothing says it and others have names: what they say does not begin a line either."""

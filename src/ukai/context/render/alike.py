@@ -32,11 +32,11 @@ def _changes(its: Sequence[str], own: Sequence[str]) -> Iterator[str]:
     for kind, start, end, here, until in SequenceMatcher(None, its, own, autojunk=False).get_opcodes():
         gone, new = _quoted(its[start:end]), _quoted(own[here:until])
         if kind == "replace":
-            yield f"instead of {gone}: {new}"
+            yield f"{structure.INSTEAD}{gone}: {new}"
         elif kind == "delete":
-            yield f"without {gone}"
+            yield f"{structure.LESS}{gone}"
         elif kind == "insert":
-            yield f"after {_quoted(own[here - 1 : here])}: {new}" if here else f"first: {new}"
+            yield f"{structure.AFTER}{_quoted(own[here - 1 : here])}: {new}" if here else f"{structure.FIRST}{new}"
 
 
 def _quoted(sentences: Sequence[str]) -> str:

@@ -350,8 +350,8 @@ class Page:
         more = [n for n in names if n not in others]
         less = sorted(others.difference(names))
         said = [f"{structure.AS}{name}"]
-        said += [f"also {', '.join(more)}"] if more else []
-        said += [f"without {', '.join(less)}"] if less else []
+        said += [f"{structure.MORE}{', '.join(more)}"] if more else []
+        said += [f"{structure.LESS}{', '.join(less)}"] if less else []
         return structure.entry(self._layout.name(unit), "; ".join(said))
 
     def text(self) -> str:
