@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,24 +82,89 @@ class _SaidByNone(Exception):
     """A letter that stands neither in a value nor in a word of the composer's own."""
 
 
-def _of(blocks: Iterable[Block], said: Callable[[str], Said], words: frozenset[str]) -> Spans:
-    numbers: dict[Value, int] = {}
-    marks: dict[str, int] = {}
-    parts: list[int] = []
-    own = ""
+def _of(blocks: Iterable[Block], said: Callable[[str], Said], own: frozenset[str]) -> Spans:
+    made = _Writing(own)
     for text, ids in blocks:
-        for part in _parts(text, [said(id) for id in ids], words) if ids else (text,):
-            if isinstance(part, str):
-                own += part
-                continue
-            if own:
-                parts += (~marks.setdefault(own, len(marks)), 0, 0)
-                own = ""
-            value, start, end = part
-            parts += (numbers.setdefault(value, len(numbers)), start, end)
-    if own:
-        parts += (~marks.setdefault(own, len(marks)), 0, 0)
-    return Spans(values=tuple(numbers), own=tuple(marks), parts=array("i", parts))
+        if ids:
+            made.quote(text, [said(id) for id in ids])
+        else:
+            made.write(text)
+    return made.spans()
+
+
+class _Writing:
+    """Spans as they come."""
+
+    def __init__(self, own: frozenset[str]) -> None:
+        self._words = own
+        self._numbers: dict[Value, int] = {}
+        self._marks: dict[str, int] = {}
+        self._parts: list[int] = []
+        self._own = ""
+        """What the composer has written since the last value."""
+
+    def write(self, text: str) -> None:
+        """A text of the composer's own."""
+        self._own += text
+
+    def quote(self, text: str, said: Sequence[Said]) -> None:
+        """A text of values and of the composer's own words.
+
+        From each word on, the rest of its line is looked for, then the word alone, then its letters; what is found goes
+        on as far as both say the same.
+        """
+        found = said[0].texts if len(said) == 1 else list(dict.fromkeys(pair for one in said for pair in one.texts))
+        source = _END.join([*(one for _, one in found), ""])
+        owns, at, end = [one.own for one in said], 0, 0
+        while (word := _WORD.search(text, at)) is not None:
+            start, end = word.span()
+            self._own += text[at:start]
+            at = text.find("\n", end)
+            at = len(text) if at < 0 else at
+            if (n := source.find(text[start:at])) < 0:
+                at, called = end, word.group()
+                if called in self._words or any(called in one for one in owns):
+                    self._own += called
+                    continue
+                n = source.find(called)
+            if n >= 0:
+                whole = source[n : source.find(_END, n)]
+                is_whole = text.startswith(whole, start)  # mostly
+                at = start + (len(whole) if is_whole else _common(text, start, source, n, at - start))
+                self._value(found, n, n + at - start)
+            else:
+                self._letters(word.group(), source, found)
+        self._own += text[at:]
+
+    def _letters(self, word: str, source: str, found: Sequence[tuple[Value, str]]) -> None:
+        for letter in word:
+            n = source.find(letter)
+            if n >= 0:
+                self._value(found, n, n + 1)
+            elif letter.isalpha():
+                raise _SaidByNone
+            else:
+                self._own += letter
+
+    def _value(self, found: Sequence[tuple[Value, str]], start: int, end: int) -> None:
+        """From where to where in all texts."""
+        if self._own:
+            self._parts += (~self._marks.setdefault(self._own, len(self._marks)), 0, 0)
+            self._own = ""
+        before = 0
+        for value, text in found:
+            behind = before + len(text) + len(_END)
+            if start < behind:
+                number = self._numbers.setdefault(value, len(self._numbers))
+                self._parts += (number, start - before, end - before)
+                return
+            before = behind
+
+    def spans(self) -> Spans:
+        """All of it."""
+        if self._own:
+            self._parts += (~self._marks.setdefault(self._own, len(self._marks)), 0, 0)
+        return Spans(values=tuple(self._numbers), own=tuple(self._marks), parts=array("i", self._parts))
 
 
 def values(place: int, record: Record, fields: Collection[str], called: Sequence[str]) -> list[tuple[Value, str]]:
@@ -110,8 +174,12 @@ def values(place: int, record: Record, fields: Collection[str], called: Sequence
     """
     found: list[tuple[Value, str]] = []
     for name, value in record.fields.items():
-        inside = [((), levels.plain(value))] if name in fields else _inside(value)
-        found += [((place, 0, name, *at), text) for at, text in inside if text]
+        if isinstance(value, str):  # most are
+            found.append(((place, 0, name), value))
+        elif name in fields:
+            found.append(((place, 0, name), levels.plain(value)))
+        else:
+            found += [((place, 0, name, *at), text) for at, text in _inside(value)]
     for n, (owner, name) in enumerate(zip(record.owners, called, strict=True), 1):
         if isinstance(text := owner.fields.get(name), str):
             found.append(((place, n, name), text))
@@ -143,53 +211,6 @@ def _said(record: Record, value: Value) -> str:
     for n in inside:
         said = next(islice(cast("Mapping[str, Any]", said).values(), n, None)) if isinstance(said, dict) else said[n]
     return said if isinstance(said, str) else levels.plain(said)
-
-
-def _parts(text: str, said: Sequence[Said], own: frozenset[str]) -> Iterator[str | tuple[Value, int, int]]:
-    found = said[0].texts if len(said) == 1 else list(dict.fromkeys(pair for one in said for pair in one.texts))
-    own = own.union(*(one.own for one in said))
-    starts, at = [0], 0
-    for _, one in found:
-        starts.append(at := at + len(one) + len(_END))
-    for part in _quotes(text, _END.join([one for _, one in found]), own):
-        if isinstance(part, str):
-            yield part
-        else:
-            n = bisect_right(starts, part[0]) - 1
-            yield found[n][0], part[0] - starts[n], part[1] - starts[n]
-
-
-def _quotes(text: str, source: str, own: Collection[str]) -> Iterator[str | tuple[int, int]]:
-    """`text` in order, as what stands in `source` from where to where, and what does not stand there.
-
-    From each word on, the rest of its line is looked for, then the word alone, then its letters; what is found goes on
-    as far as both say the same.
-    """
-    at = 0
-    while (word := _WORD.search(text, at)) is not None:
-        start, end = word.span()
-        if start > at:
-            yield text[at:start]
-        at = text.find("\n", end)
-        at = len(text) if at < 0 else at
-        if (found := source.find(text[start:at])) < 0:
-            at = end
-            if word.group() in own:
-                yield word.group()
-                continue
-            found = source.find(word.group())
-        if found >= 0:
-            length = _common(text, start, source, found, at - start)
-            at = start + length
-            yield found, found + length
-        else:
-            for letter in word.group():
-                found = source.find(letter)
-                if found < 0 and letter.isalpha():
-                    raise _SaidByNone
-                yield (found, found + 1) if found >= 0 else letter
-    if at < len(text):
-        yield text[at:]
 
 
 def _common(one: str, i: int, other: str, j: int, least: int) -> int:
