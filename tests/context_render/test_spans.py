@@ -30,8 +30,8 @@ def kept(made: assembly.Assembled, items: Sequence[Item]) -> tuple[spans.Spans |
 
     def said(id: str) -> spans.Said:
         item = by_id[id]
-        own = spans.words(id, handle.shown(id), item.path, structure.line(item.path), item.kind, *item.fields)
-        return spans.Said(texts=spans.values(places[id], record_of(item), item.fields, ()), own=own)
+        names = (id, handle.shown(id), item.path, structure.line(item.path), item.kind, *item.fields)
+        return spans.Said(texts=spans.values(places[id], record_of(item), item.fields, ()), names=names)
 
     found = spans.of(made.blocks, said, structure.WORDS | spans.words(*(o.ref for o in made.offloaded)))
     return found, [record_of(item) for item in items]

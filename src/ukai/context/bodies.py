@@ -135,11 +135,11 @@ def said(
     def of(id: str) -> spans.Said:
         item, place = by_id[id], places[id]
         template = library.shelf.sources.get(f"{item.kind}/{item.schema_hash}", "")
-        own = spans.words(id, handle.shown(id), item.path, structure.line(item.path), item.kind, *item.fields, template)
+        names = (id, handle.shown(id), item.path, structure.line(item.path), item.kind, *item.fields, template)
         if id != records[place].record.handle:  # most parts are short, and a record may have thousands
             quoted = [(by_text(place).get(text), text) for text in (item.text, item.lead) if text]
             if all(value for value, _ in quoted):
-                return spans.Said(texts=[(v, t) for v, t in quoted if v], own=own)
-        return spans.Said(texts=texts(place, item.fields), own=own)
+                return spans.Said(texts=[(v, t) for v, t in quoted if v], names=names)
+        return spans.Said(texts=texts(place, item.fields), names=names)
 
     return nodes, of

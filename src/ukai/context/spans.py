@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, cast
 
 from ukai.access import Record
@@ -25,6 +26,8 @@ Block = tuple[str, Sequence[str]]
 """A part of a document, and the ids of the items whose words are in it: none where all of it is the composer's own."""
 OWN, VALUE = 90, 150
 """Bytes of a text of the composer's own and of a value. Source: measured, as `tests/context/test_memory.py` does."""
+TRIES = 4
+"""Words of a line from which on the rest of it is looked for: what stands behind more of them is a list of names."""
 _WORD = re.compile(r"\w+")
 _END = "\0"
 """Between two texts: no text of the store has it."""
@@ -32,11 +35,11 @@ _END = "\0"
 
 @light.value
 class Said:
-    """The texts of a record that an item may quote, and the words that are the composer's own there: of ids, names and
-    templates."""
+    """The texts of a record that an item may quote."""
 
     texts: Sequence[tuple[Value, str]]
-    own: frozenset[str] = frozenset()
+    names: Sequence[str] = ()
+    """Ids, places, fields and templates, whose words are the composer's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,21 @@ def _of(blocks: Iterable[Block], said: Callable[[str], Said], own: frozenset[str
     return made.spans()
 
 
+class _Source:
+    """All texts that a block may quote, as one."""
+
+    def __init__(self, said: Sequence[Said]) -> None:
+        texts = said[0].texts if len(said) == 1 else list(dict.fromkeys(pair for one in said for pair in one.texts))
+        self.values = [value for value, _ in texts]
+        self.text = _END.join([*(text for _, text in texts), ""])
+        self.starts = [0, *accumulate(len(text) + len(_END) for _, text in texts)]
+        self._said = said
+
+    def names(self, word: str) -> bool:
+        """Whether it is one of the names. Asked last: there may be thousands of them, and mostly the first has it."""
+        return any(word in _words(name) for one in self._said for name in one.names)
+
+
 class _Writing:
     """Spans as they come."""
 
@@ -110,60 +128,55 @@ class _Writing:
     def quote(self, text: str, said: Sequence[Said]) -> None:
         """A text of values and of the composer's own words.
 
-        From each word on, the rest of its line is looked for, then the word alone, then its letters; what is found goes
-        on as far as both say the same.
+        From each of the first words on, the rest of their line is looked for, then the word alone, then its letters;
+        what is found goes on as far as both say the same.
         """
-        found = said[0].texts if len(said) == 1 else list(dict.fromkeys(pair for one in said for pair in one.texts))
-        source = _END.join([*(one for _, one in found), ""])
-        owns, at, end = [one.own for one in said], 0, 0
+        source, at, line, tries = _Source(said), 0, 0, 0
         while (word := _WORD.search(text, at)) is not None:
             start, end = word.span()
             self._own += text[at:start]
-            at = text.find("\n", end)
-            at = len(text) if at < 0 else at
-            if (n := source.find(text[start:at])) < 0:
-                at, called = end, word.group()
-                if called in self._words or any(called in one for one in owns):
-                    self._own += called
-                    continue
-                n = source.find(called)
+            if start >= line:
+                line = text.find("\n", end)
+                line, tries = len(text) if line < 0 else line, TRIES
+            at, tries = line, tries - 1
+            if (n := source.text.find(text[start:at]) if tries >= 0 else -1) < 0:
+                at, n = end, source.text.find(word.group())
             if n >= 0:
-                whole = source[n : source.find(_END, n)]
+                whole = source.text[n : source.text.find(_END, n)]
                 is_whole = text.startswith(whole, start)  # mostly
-                at = start + (len(whole) if is_whole else _common(text, start, source, n, at - start))
-                self._value(found, n, n + at - start)
+                at = start + (len(whole) if is_whole else _common(text, start, source.text, n, at - start))
+                self._value(source, n, n + at - start)
+            elif word.group() in self._words or source.names(word.group()):
+                self._own += word.group()
             else:
-                self._letters(word.group(), source, found)
+                self._letters(word.group(), source)
         self._own += text[at:]
 
-    def _letters(self, word: str, source: str, found: Sequence[tuple[Value, str]]) -> None:
+    def _letters(self, word: str, source: _Source) -> None:
         for letter in word:
-            n = source.find(letter)
+            n = source.text.find(letter)
             if n >= 0:
-                self._value(found, n, n + 1)
+                self._value(source, n, n + 1)
             elif letter.isalpha():
                 raise _SaidByNone
             else:
                 self._own += letter
 
-    def _value(self, found: Sequence[tuple[Value, str]], start: int, end: int) -> None:
-        """From where to where in all texts."""
+    def _value(self, source: _Source, start: int, end: int) -> None:
+        self._end_own()
+        place = bisect_right(source.starts, start) - 1
+        before = source.starts[place]
+        number = self._numbers.setdefault(source.values[place], len(self._numbers))
+        self._parts += (number, start - before, end - before)
+
+    def _end_own(self) -> None:
         if self._own:
             self._parts += (~self._marks.setdefault(self._own, len(self._marks)), 0, 0)
             self._own = ""
-        before = 0
-        for value, text in found:
-            behind = before + len(text) + len(_END)
-            if start < behind:
-                number = self._numbers.setdefault(value, len(self._numbers))
-                self._parts += (number, start - before, end - before)
-                return
-            before = behind
 
     def spans(self) -> Spans:
         """All of it."""
-        if self._own:
-            self._parts += (~self._marks.setdefault(self._own, len(self._marks)), 0, 0)
+        self._end_own()
         return Spans(values=tuple(self._numbers), own=tuple(self._marks), parts=array("i", self._parts))
 
 
