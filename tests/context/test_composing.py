@@ -211,6 +211,16 @@ async def test_a_strategy_that_hangs_or_breaks_brings_nothing_and_costs_the_othe
     assert "cannot read" not in made.report.text
 
 
+def hide(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The store's check lets a record out no more, at the same place of the feed."""
+    stored = bodies.stored
+
+    async def without(tx: store.Transaction, scope: Any, nodes: Sequence[Any]) -> list[rows.Node]:
+        return [n for n in await stored(tx, scope, nodes) if n.handle != name]
+
+    monkeypatch.setattr(bodies, "stored", without)
+
+
 @pytest.mark.parametrize("budget", [60, 300, 15_000])
 @pytest.mark.parametrize("who", [ANN, MIRA])
 async def test_a_document_that_was_made_before_is_written_out_again_of_words_that_are_read_anew(
@@ -219,12 +229,7 @@ async def test_a_document_that_was_made_before_is_written_out_again_of_words_tha
     w = await company(database)
     first = await compose(w, who, budget_tokens=budget)
     again = await compose(w, who, budget_tokens=budget)
-    stored = bodies.stored
-
-    async def without_a1(tx: store.Transaction, scope: Any, nodes: Sequence[Any]) -> list[rows.Node]:
-        return [n for n in await stored(tx, scope, nodes) if n.handle != "Memo#a1"]
-
-    monkeypatch.setattr(bodies, "stored", without_a1)
+    hide(monkeypatch, "Memo#a1")
     denied = await compose(w, who, budget_tokens=budget)
 
     assert "strategies" in first.ms
@@ -265,12 +270,7 @@ async def test_what_stands_there_by_its_id_alone_is_asked_for_again_too(
     await w.follow()
     shop: dict[str, Any] = {"question": "Which orders?", "scope": Scope(globs=("shop/**",))}
     first = await compose(w, MIRA, **shop)
-    stored = bodies.stored
-
-    async def without_orders(tx: store.Transaction, scope: Any, nodes: Sequence[Any]) -> list[rows.Node]:
-        return [n for n in await stored(tx, scope, nodes) if n.key != "main:orders"]
-
-    monkeypatch.setattr(bodies, "stored", without_orders)
+    hide(monkeypatch, "Table#main:orders")
     denied = await compose(w, MIRA, **shop)
 
     assert ("orders" in first.text, "returns" in first.text) == (True, True)
@@ -283,12 +283,7 @@ async def test_what_is_only_pointed_at_is_asked_for_again_too(
     w = await company(database)
     given = (await compose(w)).report.shown
     first, again = [await compose(w, given=given) for _ in range(2)]
-    stored = bodies.stored
-
-    async def without_a1(tx: store.Transaction, scope: Any, nodes: Sequence[Any]) -> list[rows.Node]:
-        return [n for n in await stored(tx, scope, nodes) if n.handle != "Memo#a1"]
-
-    monkeypatch.setattr(bodies, "stored", without_a1)
+    hide(monkeypatch, "Memo#a1")
     denied = await compose(w, given=given)
 
     assert "already given above: Memo#{a1,a2}" in again.text

@@ -33,7 +33,7 @@ def kept(made: assembly.Assembled, items: Sequence[Item]) -> tuple[spans.Spans |
         names = (id, handle.shown(id), item.path, structure.line(item.path), item.kind, *item.fields)
         return spans.Said(texts=spans.values(places[id], record_of(item), item.fields, ()), names=names)
 
-    found = spans.of(made.blocks, said, structure.WORDS | spans.words(*(o.ref for o in made.offloaded)))
+    found = spans.of(made.blocks, said, [o.ref for o in made.offloaded])
     return found, [record_of(item) for item in items]
 
 

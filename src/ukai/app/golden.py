@@ -19,7 +19,7 @@ from ukai.app.engine import Progress
 from ukai.app.evals import bank
 from ukai.app.recall import Report
 from ukai.context import levels, making, ranking, reading
-from ukai.context.reader import WHEREVER_RIGHTS_REACH, Reader
+from ukai.context.reader import WHEREVER_RIGHTS_REACH
 from ukai.context.recall.measured import Held
 from ukai.context.rows import views
 from ukai.context.scope import CEILING_TOKENS
@@ -157,8 +157,7 @@ def _nothing_indexed(opened: engine.Engine) -> Finding:
 async def _unknown(opened: engine.Engine, question: Question, missing: Sequence[str]) -> list[Finding]:
     """What no document could hold: there is no such record, or none for its asker. One answer for both."""
     agent = opened.agent(question.agent or "")
-    inside = opened.reader(agent, opened.rights(agent, question.asker or "", "cli"))
-    anywhere = Reader(rights=inside.rights, edges=inside.edges)
+    anywhere = opened.reader(agent, opened.rights(agent, question.asker or "", "cli")).anywhere
     async with opened.db.snapshot() as tx:
         return [
             Finding(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ukai import catalog
 from ukai.app import workspace
 from ukai.app.provided import PROVIDED
+from ukai.catalog import kinds
 from ukai.catalog.parts import ACCESS_FOR_ALL
 from ukai.catalog.value import ordered, path_of
 from ukai.graph import shipped
@@ -68,7 +69,8 @@ def _types(loaded: catalog.Loaded) -> dict[str, str]:
 
 
 def _required(loaded: catalog.Loaded) -> list[Finding]:
-    files = [doc for path, doc in loaded.catalog.documents.items() if path.split("/")[-2:-1] in (["cases"], ["evals"])]
+    documents = ((kinds.in_workspace(path), doc) for path, doc in loaded.catalog.documents.items())
+    files = [doc for place, doc in documents if place is not None and place.kind == "case"]
     types = _types(loaded) if files else {}
     if not types:
         return []

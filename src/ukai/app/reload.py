@@ -69,7 +69,7 @@ async def watch(current: Current, *, tell: Tell, stop: asyncio.Event) -> None:
     watcher: Any = watchfiles
     async for changes in watcher.awatch(root, watch_filter=counts, stop_event=stop, debounce=300):
         names = sorted({str(Path(path).relative_to(root)) for _, path in changes})
-        tell(f"{', '.join(names[:3])} changed: {current.reload()}")
+        tell(f"{', '.join(names[:NAMED])} changed: {current.reload()}")
 
 
 @dataclass(kw_only=True)

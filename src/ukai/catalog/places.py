@@ -16,7 +16,7 @@ def findings(shelf: Shelf) -> Iterator[Finding]:
     if not shelf.types:
         return
     domains = [*shelf.domains.values(), *shipped.domains().values()]
-    places = sorted({t.path or f"{d.domain}/{t.type}/{{key}}" for d in domains for t in d.types})
+    places = sorted({t.path or t.default_path(d.domain, "{key}") for d in domains for t in d.types})
     pieces: list[Piece[agent.Manifest] | Piece[agent.Skill]] = [*shelf.agents.values(), *shelf.families.values()]
     for piece in [*pieces, *shelf.skills.values()]:
         scope = piece.value.scope

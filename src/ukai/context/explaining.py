@@ -6,7 +6,6 @@ may read the whole report and nothing else (`audit`) is told what it says of a r
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,7 +125,7 @@ async def explained(
 ) -> Explanation:
     """The same of a composition that was found before. What is said of a record is what `reader` may know of it."""
     report = json.loads(saved.report)
-    anywhere = Reader(rights=reader.rights, edges=reader.edges)
+    anywhere = reader.anywhere
     async with db.snapshot() as tx:
         name = await _named(tx, name, library, anywhere)
         parsed = handle.parse(name)
@@ -198,7 +197,7 @@ async def replay(
         given=_given(asked["given"]),
         ranker=ranker,
     )
-    same = hashlib.sha256(made.text.encode("utf-8", "surrogatepass")).digest() == saved.document
+    same = made.digest == saved.document
     then = json.loads(saved.report)
     changed = [said for key, said in INPUTS.items() if then["versions"].get(key) != made.report.versions.get(key)]
     if not same:

@@ -31,7 +31,6 @@ from ukai.context import (
     rows,
     score,
     spans,
-    structure,
 )
 from ukai.context import cache as caching
 from ukai.context.clause import CompiledScope
@@ -302,8 +301,7 @@ class _Call:
         needed.update(assembled.shown, *assembled.elements.values())  # what is only pointed at, too
         wanted = tuple(c for c in near if c.id in needed)
         nodes, said = bodies.said(shown, self.library, wanted, items)
-        refs = spans.words(*(o.ref for o in assembled.offloaded))
-        found = spans.of(assembled.blocks, said, structure.WORDS | refs)
+        found = spans.of(assembled.blocks, said, [o.ref for o in assembled.offloaded])
         told = len(report.ranking) + len(report.dropped)
         return found and Drawn(
             spans=found,

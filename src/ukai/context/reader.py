@@ -17,3 +17,8 @@ class Reader(CompiledScope):
     def __init__(self, *, rights: Rights, edges: tuple[schema.EdgeType, ...], scope: Scope | None = None) -> None:
         """`scope` is the agent's; None: it declares none."""
         super().__init__(rights=rights, edges=edges, scopes=(WHEREVER_RIGHTS_REACH if scope is None else scope,))
+
+    @property
+    def anywhere(self) -> Reader:
+        """The same wherever the rights reach: what may be told of a record does not hang on the agent's scope."""
+        return Reader(rights=self.rights, edges=self.edges)

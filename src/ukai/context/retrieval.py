@@ -15,14 +15,13 @@ from uuid import UUID
 
 import numpy as np
 
+from ukai.context import sections
 from ukai.context.settings import Settings
 from ukai.context.strategies.asked import Asked, Candidate, Strategy
 
 MOST, WIDE = 4, 3
 """Of bodies as many times the candidates of a composition are read, where some stand for many; and of what stands for
 many what would fill the document as many times by names alone."""
-SHARE = 3
-"""One record counts as at most this part of what fills a document, where there are others. Source: `sections.SHARE`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,12 +154,12 @@ def within_reach(candidates: Sequence[Candidate], tokens: int, settings: Setting
 
     What was `given` takes no room: it is read to see whether it still says the same. A table counts as one, for its
     name or those of its columns may be all that stands: what bounds the work are these names, which are its size, and
-    the bodies that come with it. One record with many long parts does not count for all that was found: where none of
-    them fits, what stands behind them does.
+    the bodies that come with it. Like a section of a document, one record counts as at most a share of it where there
+    are others: with many long parts, of which none fits, it would else stand for all that was found.
     """
     least = settings.least + tokens // settings.least_tokens
     room, filled, named, read, counted = 4 * settings.room * tokens, 0.0, 0, 0, 0
-    most = room / SHARE if len({c.node for c in candidates}) > 1 else math.inf
+    most = room / sections.SHARE if len({c.node for c in candidates}) > 1 else math.inf
     fills: dict[UUID, int] = {}
     for number, c in enumerate(candidates):
         is_full = (filled > room and counted >= least) or (named > WIDE * room and counted >= settings.least)

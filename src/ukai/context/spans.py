@@ -17,7 +17,7 @@ from itertools import accumulate, islice
 from typing import Any, cast
 
 from ukai.access import Record
-from ukai.context import levels
+from ukai.context import levels, structure
 from ukai.kit import light
 
 Value = tuple[int, int, str, *tuple[int, ...]]
@@ -69,14 +69,14 @@ class Spans:
         return "".join([said[n][start:end] if n >= 0 else own[~n] for n, start, end in parts])
 
 
-def of(blocks: Iterable[Block], said: Callable[[str], Said], own: frozenset[str] = frozenset()) -> Spans | None:
-    """The spans of a text that comes in blocks. `said` knows what the item of an id may quote, `own` are words of the
-    composer's beside those.
+def of(blocks: Iterable[Block], said: Callable[[str], Said], refs: Iterable[str] = ()) -> Spans | None:
+    """The spans of a text that comes in blocks. `said` knows what the item of an id may quote; `refs` stand in it for
+    what was put aside.
 
     None where it says what no record does, as a template can that writes in capitals: that would be kept as a word.
     """
     try:
-        return _of(blocks, said, own)
+        return _of(blocks, said, structure.WORDS.union(*map(_words, refs)))
     except _SaidByNone:
         return None
 
@@ -197,11 +197,6 @@ def values(place: int, record: Record, fields: Collection[str], called: Sequence
         if isinstance(text := owner.fields.get(name), str):
             found.append(((place, n, name), text))
     return found
-
-
-def words(*names: str) -> frozenset[str]:
-    """Of ids, places and names of fields."""
-    return frozenset[str]().union(*map(_words, names))
 
 
 @lru_cache(maxsize=16_384)

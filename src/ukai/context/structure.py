@@ -32,7 +32,7 @@ _ASIDE = ("[... ", " characters; the whole: fetch_offloaded ")
 WORDS = frozenset(
     " ".join((ALSO, GIVEN, AS, MORE, LESS, INSTEAD, AFTER, FIRST, *_ASIDE)).replace(":", "").replace(";", "").split()
 )
-"""Those of all of these."""
+"""Of all of these: no record says them, so whoever keeps a document may keep them."""
 UNNAMED = "?"
 """Who speaks where nothing says it and others have names: what they say does not begin a line either."""
 INSET = "  "

@@ -116,7 +116,7 @@ def claimed(value: Any) -> str:
 def path_of(type: schema.Type, domain: str, key: str, values: Mapping[str, Any]) -> str:
     """The node's place in the hierarchy; a field without a value leaves its segment empty."""
     if not type.path:
-        return f"{domain}/{type.type}/{key}"
+        return type.default_path(domain, key)
     return _NAMES.sub(lambda m: _text(values.get(m[1])), type.path)
 
 

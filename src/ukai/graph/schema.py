@@ -172,6 +172,10 @@ class Type:
         """The fields whose values are claimed."""
         return tuple(f for f in self.fields if f.unique)
 
+    def default_path(self, domain: str, key: str) -> str:
+        """The place of a node where the type declares none."""
+        return f"{domain}/{self.type}/{key}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class OnDelete:

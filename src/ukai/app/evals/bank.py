@@ -7,7 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ukai.app import engine
-from ukai.catalog import Catalog
+from ukai.catalog import Catalog, kinds
 from ukai.context import reading
 from ukai.kit import handle
 from ukai.kit.finding import Finding
@@ -28,13 +28,12 @@ def of(
     by_file: dict[str, list[Question]] = {}
     findings: list[Finding] = []
     for path, doc in sorted(catalog.documents.items()):
-        *folders, _ = path.split("/")
-        if not folders or folders[-1] not in ("cases", "evals"):
+        place = kinds.in_workspace(path)
+        if place is None or place.kind != "case":
             continue
         found, wrong = cases(doc)
         findings += wrong
-        owner = folders[1] if folders[-1] == "cases" else None
-        by_file[path] = [replace(q, agent=owner or q.agent) for q in found]
+        by_file[path] = [replace(q, agent=place.owner or q.agent) for q in found]
     questions, twice = evaluation.gathered(by_file)
     wanted = tuple(q for q in questions if fnmatchcase(q.id, only) and (agent is None or q.agent in (None, agent)))
     bank = Bank(questions=wanted, examples=_examples(catalog, agent)).repeated(repeats)
